@@ -1,0 +1,3 @@
+from halo_weave.cli import main
+
+raise SystemExit(main())

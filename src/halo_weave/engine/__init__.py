@@ -1,0 +1,35 @@
+"""Engines: local models whose attention can be read and whose context can be edited."""
+
+from halo_weave.engine.protocol import (
+    Abilities,
+    Ability,
+    Attention,
+    AttentionChoice,
+    Engine,
+    EngineContext,
+    FinishReason,
+    GenerationSettings,
+    ModelFacts,
+    Placed,
+    SpecialTokens,
+    Step,
+    SyncReport,
+    Token,
+)
+
+__all__ = [
+    "Abilities",
+    "Ability",
+    "Attention",
+    "AttentionChoice",
+    "Engine",
+    "EngineContext",
+    "FinishReason",
+    "GenerationSettings",
+    "ModelFacts",
+    "Placed",
+    "SpecialTokens",
+    "Step",
+    "SyncReport",
+    "Token",
+]

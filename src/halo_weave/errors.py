@@ -1,0 +1,55 @@
+"""One tree for everything that can go wrong in a way a person can act on.
+
+HaloError
+ ├── SettingError         a setting is unknown or its value is not allowed
+ ├── InputError           what was asked for cannot be done as asked
+ │    └── ContextTooLarge the wanted context does not fit the model
+ ├── EngineError          the model, or the way to it, failed
+ │    ├── EngineUnavailable  it is not there: no library, no model, no server
+ │    ├── EngineProtocolError  a server answered with something that is not the protocol
+ │    └── EngineStopped      somebody stopped the work under way
+ └── EmbedderError        texts could not be turned into vectors
+
+Every message is one sentence that names the value at fault and, where there is one, the way out.
+"""
+
+
+class HaloError(Exception):
+    """Base of all errors that are shown to a person as they are."""
+
+
+class SettingError(HaloError):
+    pass
+
+
+class InputError(HaloError):
+    pass
+
+
+class ContextTooLarge(InputError):
+    def __init__(self, wanted_tokens: int, usable_tokens: int) -> None:
+        super().__init__(
+            f"The wanted context has {wanted_tokens} tokens, but the model can use {usable_tokens}; nothing was changed."
+        )
+        self.wanted_tokens = wanted_tokens
+        self.usable_tokens = usable_tokens
+
+
+class EngineError(HaloError):
+    pass
+
+
+class EngineUnavailable(EngineError):
+    pass
+
+
+class EngineProtocolError(EngineError):
+    pass
+
+
+class EngineStopped(EngineError):
+    pass
+
+
+class EmbedderError(HaloError):
+    pass

@@ -1,0 +1,1 @@
+"""Pure functions on text: characters out of bytes, stop strings, chat templates."""
