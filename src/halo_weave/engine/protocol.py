@@ -138,8 +138,8 @@ class EngineContext(Protocol):
     def sync(self, tokens: Sequence[Placed], *, clean: bool = False, observe: bool = False) -> SyncReport:
         """Make the context equal to `tokens`, which are in ascending order of position.
 
-        `clean` reads everything again and forgets the kept rows of what was removed earlier, so that nothing removed can
-        influence what follows. `observe` also reports the attention of the tokens that are read.
+        `clean` reads everything again and forgets the kept rows of what was removed earlier, so that nothing removed
+        can influence what follows. `observe` also reports the attention of the tokens that are read.
         """
         ...
 
@@ -148,7 +148,7 @@ class EngineContext(Protocol):
         ...
 
     def preview(self, token_ids: Sequence[int], count: int) -> list[Token]:
-        """The likeliest `count` tokens (fewer if the model ends) after the context plus `token_ids`; changes nothing."""
+        """The likeliest `count` tokens, fewer if the model ends, after the context and `token_ids`; changes nothing."""
         ...
 
     def stop(self) -> None:

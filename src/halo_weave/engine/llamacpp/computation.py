@@ -1,0 +1,129 @@
+"""One computation of llama.cpp: decoding batches, and moving the rows of its cache about.
+
+Places are compact: token i of a context stands at place i, whatever its absolute position. Tokens belong to sequences;
+the context itself is MAIN, and the others are for work in progress and empty between calls.
+"""
+
+import ctypes as ct
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.engine.llamacpp.attention import AttentionTap, Listen
+from halo_weave.engine.llamacpp.layout import FLASH_ATTENTION_AUTO, FLASH_ATTENTION_OFF, Batch
+from halo_weave.engine.llamacpp.model import Model
+from halo_weave.errors import EngineError
+
+MAIN, INSERTION, RESTORATION = range(3)
+BATCH_TOKENS = 512
+_BEYOND_ALL_PLACES = 2**31 - 2
+
+
+class Computation:
+    def __init__(self, model: Model, *, cells: int, threads: int, tap: AttentionTap | None) -> None:
+        self._model = model
+        self._c = model.library.c
+        self._tap = tap
+        params = self._c.llama_context_default_params()
+        params.n_ctx = cells
+        params.n_batch = params.n_ubatch = BATCH_TOKENS
+        params.n_seq_max = 3
+        params.kv_unified = True  # a partial copy between sequences ends the process otherwise
+        params.n_threads = params.n_threads_batch = threads
+        # Flash attention never has a row of attention to look at.
+        params.flash_attn_type = FLASH_ATTENTION_AUTO if tap is None else FLASH_ATTENTION_OFF
+        if tap is not None:
+            params.cb_eval = tap.callback
+            params.cb_eval_user_data = tap.user_data
+        model.library.forget_complaints()
+        self._address = self._c.llama_init_from_model(model.address, params)
+        if not self._address:
+            reason = model.library.last_complaint() or "the library gave no reason"
+            raise EngineError(f"No context of {cells} tokens could be made for {model.name}: {reason}.")
+        self._memory = self._c.llama_get_memory(self._address)
+        self._batch = _Batch()
+
+    @property
+    def can_shift(self) -> bool:
+        return bool(self._c.llama_memory_can_shift(self._memory))
+
+    def decode(self, ids: Sequence[int], place: int, sequence: int, listen: Listen = "cells") -> None:
+        """Compute one batch of tokens from `place` on, which is the first free place of the sequence."""
+        if self._tap is not None:
+            self._tap.start(listen)
+        code = self._c.llama_decode(self._address, self._batch.fill(ids, place, sequence))
+        if code != 0:
+            raise EngineError(f"The model could not read {len(ids)} tokens at place {place} (code {code}).")
+
+    def logits(self) -> NDArray[np.float32]:
+        """Of the last decoded token, copied."""
+        pointer = self._c.llama_get_logits_ith(self._address, -1)
+        return np.ctypeslib.as_array(pointer, (self._model.vocabulary.size,)).copy()
+
+    def clear(self) -> None:
+        self._c.llama_memory_clear(self._memory, False)
+
+    def remove(self, sequence: int, start: int, end: int = -1) -> bool:
+        return bool(self._c.llama_memory_seq_rm(self._memory, sequence, start, end))
+
+    def copy(self, source: int, target: int, start: int = -1, end: int = -1) -> None:
+        self._c.llama_memory_seq_cp(self._memory, source, target, start, end)
+
+    def shift(self, sequence: int, start: int, end: int, by: int) -> None:
+        """Move tokens to other places; the keys follow at the next decode, so a decode must come before a save."""
+        self._c.llama_memory_seq_add(self._memory, sequence, start, end, by)
+
+    def fill_from_first_cell(self) -> None:
+        """Let the next tokens go to the lowest free cells.
+
+        The search for free cells begins where the last one ended; any shift, even of no token, sends it to the start.
+        """
+        self.shift(MAIN, _BEYOND_ALL_PLACES, -1, 1)
+
+    def save(self, start: int, end: int) -> NDArray[np.uint8]:
+        """The state of the places [start, end) of the context, in the order of their cells."""
+        self.copy(MAIN, RESTORATION, start, end)
+        blob = np.empty(self._c.llama_state_seq_get_size(self._address, RESTORATION), dtype=np.uint8)
+        size = self._c.llama_state_seq_get_data(self._address, blob.ctypes.data, blob.nbytes, RESTORATION)
+        self.remove(RESTORATION, -1)
+        return blob[:size]
+
+    def restore(self, blob: NDArray[np.uint8]) -> bool:
+        """Put a saved state into RESTORATION, at the places it had; False if there is no room for it."""
+        size = self._c.llama_state_seq_set_data(self._address, blob.ctypes.data, blob.nbytes, RESTORATION)
+        return bool(size == blob.nbytes)
+
+    def close(self) -> None:
+        if self._address:
+            self._c.llama_free(self._address)
+            self._address = None
+
+
+class _Batch:
+    """The arrays of a batch, filled again for each call."""
+
+    def __init__(self) -> None:
+        self._ids = np.zeros(BATCH_TOKENS, dtype=np.int32)
+        self._places = np.zeros(BATCH_TOKENS, dtype=np.int32)
+        self._sequence_counts = np.ones(BATCH_TOKENS, dtype=np.int32)
+        self._sequence = ct.c_int32(MAIN)
+        self._sequences = (ct.POINTER(ct.c_int32) * BATCH_TOKENS)(*[ct.pointer(self._sequence)] * BATCH_TOKENS)
+        self._wants_logits = np.zeros(BATCH_TOKENS, dtype=np.int8)
+        self._struct = Batch(
+            token=self._ids.ctypes.data_as(ct.POINTER(ct.c_int32)),
+            pos=self._places.ctypes.data_as(ct.POINTER(ct.c_int32)),
+            n_seq_id=self._sequence_counts.ctypes.data_as(ct.POINTER(ct.c_int32)),
+            seq_id=ct.cast(self._sequences, ct.POINTER(ct.POINTER(ct.c_int32))),
+            logits=self._wants_logits.ctypes.data_as(ct.POINTER(ct.c_int8)),
+        )
+
+    def fill(self, ids: Sequence[int], place: int, sequence: int) -> Batch:
+        count = len(ids)
+        self._ids[:count] = ids
+        self._places[:count] = np.arange(place, place + count)
+        self._wants_logits[:] = 0
+        self._wants_logits[count - 1] = 1
+        self._sequence.value = sequence
+        self._struct.n_tokens = count
+        return self._struct

@@ -1,0 +1,231 @@
+"""A context of llama.cpp that can be edited: removing, moving, restoring and inserting instead of reading again.
+
+Editing is not reading again: tokens that stay were computed while the removed text was there and never saw what was
+inserted before them. `sync(clean=True)` is for when that must not be.
+"""
+
+import itertools
+import threading
+import time
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from halo_weave.engine.difference import require_order
+from halo_weave.engine.llamacpp.attention import AttentionTap
+from halo_weave.engine.llamacpp.computation import BATCH_TOKENS, INSERTION, MAIN, Computation
+from halo_weave.engine.llamacpp.editing import NOTHING, CellsUnknown, Edit, Editor, Held, Settled
+from halo_weave.engine.llamacpp.kept_rows import KeptRows
+from halo_weave.engine.llamacpp.model import Model
+from halo_weave.engine.llamacpp.sampling import Sampler
+from halo_weave.engine.protocol import GenerationSettings, Placed, Step, SyncReport, Token
+from halo_weave.engine.reply import RawStep, shape_reply
+from halo_weave.errors import ContextTooLarge, EngineError, InputError
+from halo_weave.text.characters import texts_of_pieces
+
+SPARE_CELLS = 512
+"""Room beyond the usable context: for previews, and for kept rows of which only a part returns."""
+
+_owners = itertools.count()
+
+
+class LlamaContext:
+    def __init__(
+        self, model: Model, *, usable: int, threads: int, tap: AttentionTap | None, is_editable: bool, kept: KeptRows
+    ) -> None:
+        self._model = model
+        self._usable = usable
+        self._kept = kept
+        self._owner = next(_owners)
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._is_closed = False
+        self._revision = 0
+        self._computation = Computation(model, cells=usable + SPARE_CELLS, threads=threads, tap=tap)
+        self._editor = Editor(
+            self._computation,
+            tap,
+            kept,
+            owner=self._owner,
+            is_editable=is_editable,
+            can_drop_tail=not model.is_recurrent,
+            is_stopped=self._stop.is_set,
+        )
+        self._held = NOTHING
+        self._settled: Settled | None = None
+
+    @property
+    def tokens(self) -> list[Placed]:
+        return list(self._held.tokens)
+
+    def sync(self, tokens: Sequence[Placed], *, clean: bool = False, observe: bool = False) -> SyncReport:
+        wanted = [Placed(*token) for token in tokens]
+        require_order(wanted)
+        self._require_known([token.token_id for token in wanted])
+        if len(wanted) > self._usable:
+            raise ContextTooLarge(len(wanted), self._usable)
+        with self._lock:
+            self._require_open()
+            self._stop.clear()
+            self._revision += 1
+            started = time.perf_counter()
+            report = self._clean_sync(wanted, observe) if clean else self._sync(wanted, observe)
+            return report._replace(seconds=time.perf_counter() - started)
+
+    def generate(self, settings: GenerationSettings, positions: Iterator[int] | None = None) -> Iterator[Step]:
+        with self._lock:
+            self._require_open()
+            if self._settled is None:
+                raise InputError("The context is empty; there is nothing to continue.")
+            self._stop.clear()
+            self._revision += 1
+            raw = self._raw_steps(settings, positions, self._revision)
+        return shape_reply(raw, settings, self._stop.is_set)
+
+    def preview(self, token_ids: Sequence[int], count: int) -> list[Token]:
+        ids = list(token_ids)
+        self._require_known(ids)
+        with self._lock:
+            self._require_open()
+            if self._settled is None and not ids:
+                raise InputError("The context is empty; there is nothing to continue.")
+            needed = len(self._held.tokens) + len(ids) + count
+            if needed > self._usable + SPARE_CELLS:
+                raise ContextTooLarge(needed, self._usable + SPARE_CELLS)
+            previewed = self._preview(ids, count)
+        texts = texts_of_pieces(map(self._model.vocabulary.piece, previewed))
+        return [Token(token_id, text) for token_id, text in zip(previewed, texts, strict=True)]
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def close(self) -> None:
+        self._stop.set()
+        with self._lock:
+            if not self._is_closed:
+                self._is_closed = True
+                self._forget()
+                self._computation.close()
+
+    def _sync(self, wanted: list[Placed], observe: bool) -> SyncReport:
+        if wanted == self._held.tokens and self._settled is not None:
+            return SyncReport(kept=len(wanted), removed=0, restored=0, decoded=0, seconds=0.0)
+        if not wanted:
+            return self._clean_sync(wanted, observe)
+        try:
+            return self._edit(wanted, observe)
+        except CellsUnknown:
+            return self._clean_sync(wanted, observe)
+
+    def _clean_sync(self, wanted: list[Placed], observe: bool) -> SyncReport:
+        removed = len(set(self._held.tokens) - set(wanted))
+        self._forget()
+        if not wanted:
+            return SyncReport(kept=0, removed=removed, restored=0, decoded=0, seconds=0.0)
+        return self._edit(wanted, observe)._replace(removed=removed)
+
+    def _edit(self, wanted: list[Placed], observe: bool) -> SyncReport:
+        edit = Edit(self._editor, self._held, wanted, observe=observe)
+        self._settled = None
+        try:
+            report, self._settled = edit.run()
+        except BaseException:
+            self._fall_back_to(edit.held)
+            raise
+        self._held = edit.held
+        return report
+
+    def _fall_back_to(self, held: Held) -> None:
+        """After a broken edit: go on from what it says is whole, which has no logits to continue with yet."""
+        self._held = held
+        if held.tokens:
+            self._computation.remove(MAIN, len(held.tokens))
+        else:
+            self._computation.clear()
+
+    def _forget(self) -> None:
+        """Forget the context and all rows kept of it."""
+        self._kept.forget(self._owner)
+        self._computation.clear()
+        self._held = NOTHING
+        self._settled = None
+
+    def _raw_steps(
+        self, settings: GenerationSettings, positions: Iterator[int] | None, revision: int
+    ) -> Iterator[RawStep]:
+        vocabulary = self._model.vocabulary
+        recent = [token.token_id for token in self._held.tokens[-64:]]
+        sampler = Sampler(self._model.library, settings, recent, vocabulary.size)
+        try:
+            while True:
+                with self._lock:
+                    settled = self._still_settled(revision)
+                    chosen = sampler.choose(settled.logits)
+                piece, ends = vocabulary.piece(chosen), vocabulary.ends_generation(chosen)
+                yield RawStep(chosen, piece, settled.attention, ends)
+                if len(self._held.tokens) >= self._usable:
+                    return
+                with self._lock:
+                    self._still_settled(revision)
+                    position = self._held.tokens[-1].position + 1 if positions is None else next(positions)
+                    self._append(Placed(position, chosen))
+        finally:
+            sampler.close()
+
+    def _append(self, token: Placed) -> None:
+        try:
+            self._held, self._settled = self._editor.settle(self._held, token)
+        except BaseException:
+            self._forget()
+            raise
+
+    def _still_settled(self, revision: int) -> Settled:
+        self._require_open()
+        if revision != self._revision or self._settled is None:
+            raise EngineError("The context was changed while a reply was being generated from it.")
+        return self._settled
+
+    def _preview(self, ids: list[int], count: int) -> list[int]:
+        """Read on in a sequence of its own where there is one, else in the context itself, which is then read again."""
+        before = self._held
+        sequence = INSERTION if self._editor.is_editable else MAIN
+        if sequence == INSERTION:
+            self._computation.copy(MAIN, INSERTION)
+        try:
+            return list(self._likeliest(ids, count, sequence))
+        finally:
+            if sequence == INSERTION:
+                self._computation.remove(INSERTION, -1)
+            elif not (self._editor.can_drop_tail and self._computation.remove(MAIN, len(before.tokens))):
+                self._forget()
+                self._edit(before.tokens, observe=False)
+
+    def _likeliest(self, ids: list[int], count: int, sequence: int) -> Iterator[int]:
+        place = len(self._held.tokens)
+        logits = None if self._settled is None else self._settled.logits
+        for start in range(0, len(ids), BATCH_TOKENS):
+            part = ids[start : start + BATCH_TOKENS]
+            self._computation.decode(part, place, sequence)
+            place += len(part)
+        if ids:
+            logits = self._computation.logits()
+        for number in range(count):
+            if logits is None:
+                return
+            chosen = int(np.argmax(logits))
+            if self._model.vocabulary.ends_generation(chosen):
+                return
+            yield chosen
+            if number + 1 < count:
+                self._computation.decode([chosen], place, sequence)
+                place += 1
+                logits = self._computation.logits()
+
+    def _require_known(self, token_ids: Sequence[int]) -> None:
+        for token_id in token_ids:
+            if not self._model.vocabulary.has(token_id):
+                raise InputError(f"Token {token_id} is not in the vocabulary of {self._model.name}.")
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise EngineError("The context is closed.")

@@ -1,0 +1,272 @@
+"""Making a computation hold a wanted list of tokens by editing what it holds.
+
+The order of the steps matters. Rows are saved before anything moves, because a save takes keys as they are and a move
+changes them only at the next decode. All that stays is moved to its new place at once. What was kept is put back before
+anything is decoded, so that decoded text can see it; decoding goes from left to right. The last token is always decoded
+by itself: it gives the logits to go on with, carries out the moves, and shows by its mask that the cells are as known.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.engine.difference import Difference, KeptRun, difference
+from halo_weave.engine.llamacpp.attention import AttentionTap, Cells, widened
+from halo_weave.engine.llamacpp.computation import BATCH_TOKENS, INSERTION, MAIN, RESTORATION, Computation
+from halo_weave.engine.llamacpp.kept_rows import Found, KeptRows, Rows
+from halo_weave.engine.protocol import Attention, Placed, SyncReport
+from halo_weave.errors import EngineError, EngineStopped
+
+_OBSERVED_BATCH = 64
+_FEWEST_KEPT = 4
+"""Shorter runs are as quickly read as restored."""
+
+
+class CellsUnknown(EngineError):
+    """The cells of the cache are not where they were expected: what it holds must be read again."""
+
+
+class Held(NamedTuple):
+    """What a computation holds: token i stands at place i, in cell `cells[i]`."""
+
+    tokens: list[Placed]
+    cells: Cells
+
+
+class Settled(NamedTuple):
+    """What the last token gave: logits for the next one, and its attention over the tokens held."""
+
+    logits: NDArray[np.float32]
+    attention: Attention | None
+
+
+NOTHING = Held([], np.empty(0, dtype=np.int64))
+
+
+class Editor:
+    """What editing needs beside the computation itself; one per context."""
+
+    def __init__(
+        self,
+        computation: Computation,
+        tap: AttentionTap | None,
+        kept: KeptRows,
+        *,
+        owner: int,
+        is_editable: bool,
+        can_drop_tail: bool,
+        is_stopped: Callable[[], bool],
+    ) -> None:
+        self.computation = computation
+        self.tap = tap
+        self.kept = kept
+        self.owner = owner
+        self.is_editable = is_editable
+        self.can_drop_tail = can_drop_tail
+        self.is_stopped = is_stopped
+
+    def settle(self, held: Held, last: Placed) -> tuple[Held, Settled]:
+        """Decode one token behind what is held."""
+        place = len(held.tokens)
+        self.computation.decode([last.token_id], place, MAIN, "last")
+        held = Held([*held.tokens, last], np.append(held.cells, self.new_cells(place, 1)))
+        attention = None
+        if self.tap is not None:
+            self._require_expected(held.cells)
+            rows = self.tap.rows()
+            attention = None if rows is None else rows[0][..., held.cells]
+        return held, Settled(self.computation.logits(), attention)
+
+    def new_cells(self, place: int, count: int) -> Cells:
+        """The cells of the tokens just decoded."""
+        if self.tap is None or not self.is_editable:
+            return np.arange(place, place + count)  # nothing is ever moved, or nobody wants to know
+        cells = self.tap.cells()
+        if len(cells) != count:
+            raise CellsUnknown(f"The model told the cells of {len(cells)} tokens out of {count}.")
+        return cells
+
+    def _require_expected(self, cells: Cells) -> None:
+        visible = None if self.tap is None else self.tap.visible()
+        if self.is_editable and visible is not None and not np.array_equal(np.sort(cells), visible):
+            raise CellsUnknown("The model looks at other cells than the context is known to have.")
+
+
+class Edit:
+    """One edit under way. `held` is what can be relied on if it is broken off."""
+
+    def __init__(self, editor: Editor, old: Held, wanted: list[Placed], *, observe: bool) -> None:
+        self._editor = editor
+        self._computation = editor.computation
+        self._wanted = wanted
+        self._cells: Cells = np.full(len(wanted), -1, dtype=np.int64)
+        self._observe = observe and editor.tap is not None
+        self._observed: list[tuple[int, Attention]] = []
+        self._restored = 0
+        self._decoded = 0
+        self._has_moves_to_carry_out = False
+        self.held = old
+
+    def run(self) -> tuple[SyncReport, Settled]:
+        """Edit until the wanted tokens, one at least, are held."""
+        old, self.held = self.held, NOTHING
+        changes = difference(old.tokens, self._wanted)
+        removed = sum(end - start for start, end in changes.removed)
+        if self._editor.is_editable:
+            body = _without_last(changes, len(self._wanted))
+            self._save(old, changes.removed)
+            self._move(old, body)
+            missing = list(self._restore(body.inserted))
+        else:
+            body = self._keep_beginning(old, changes)
+            missing = body.inserted
+        for start, end in missing:
+            self._read(start, end)
+        last = len(self._wanted) - 1
+        self._require_going_on(last)
+        body_held = Held(self._wanted[:last], self._cells[:last])
+        self.held, settled = self._editor.settle(body_held, self._wanted[last])
+        self._cells = self.held.cells
+        self._decoded += 1
+        self._observe_rows(last, 1)
+        kept = len(self._wanted) - self._restored - self._decoded
+        report = SyncReport(kept, removed, self._restored, self._decoded, 0.0, *self._reading())
+        return report, settled
+
+    def _save(self, old: Held, removed: list[tuple[int, int]]) -> None:
+        if self._editor.kept.is_off:
+            return
+        for start, end in removed:
+            if end - start >= _FEWEST_KEPT:
+                blob = self._computation.save(start, end)
+                order = np.argsort(old.cells[start:end])
+                self._editor.kept.keep(self._editor.owner, Rows(tuple(old.tokens[start:end]), start, order, blob))
+
+    def _move(self, old: Held, changes: Difference) -> None:
+        """Remove what goes, and move what stays: first all runs that move left, then those that move right."""
+        for start, end in changes.removed:
+            self._computation.remove(MAIN, start, end)
+        runs = changes.kept
+        for run in [*(run for run in runs if run.new < run.old), *(run for run in reversed(runs) if run.new > run.old)]:
+            self._computation.shift(MAIN, run.old, run.old + run.length, run.new - run.old)
+            self._has_moves_to_carry_out = True
+        for run in runs:
+            self._cells[run.new : run.new + run.length] = old.cells[run.old : run.old + run.length]
+
+    def _keep_beginning(self, old: Held, changes: Difference) -> Difference:
+        """For models that cannot be edited: keep the beginning that is the same, and read the rest."""
+        same = changes.kept[0].length if changes.kept and changes.kept[0][:2] == (0, 0) else 0
+        same = min(same, len(self._wanted) - 1)
+        if same < len(old.tokens) and not (self._editor.can_drop_tail and self._computation.remove(MAIN, same)):
+            self._computation.clear()
+            same = 0
+        self._cells[:same] = old.cells[:same]
+        rest = [(same, len(self._wanted) - 1)] if same < len(self._wanted) - 1 else []
+        return Difference([KeptRun(0, 0, same)], [], rest)
+
+    def _restore(self, inserted: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """Put back all rows that were kept; the runs that were not are given back."""
+        kept, owner = self._editor.kept, self._editor.owner
+        for start, end in inserted:
+            unread = place = start
+            while place < end:
+                found = kept.find(owner, self._wanted, place, end)
+                if found is None or found.length < _FEWEST_KEPT or not self._put_back(found, place):
+                    place += 1 if found is None else found.length
+                    continue
+                if unread < place:
+                    yield unread, place
+                place += found.length
+                unread = place
+            if unread < end:
+                yield unread, end
+
+    def _put_back(self, found: Found, place: int) -> bool:
+        computation, rows = self._computation, found.rows
+        occupied = self._cells[self._cells >= 0]
+        computation.fill_from_first_cell()
+        if not computation.restore(rows.blob):
+            self._editor.kept.drop(found.key)
+            return False
+        first = rows.first_place + found.offset
+        if found.offset:
+            computation.remove(RESTORATION, 0, first)
+        if found.offset + found.length < len(rows.tokens):
+            computation.remove(RESTORATION, first + found.length)
+        computation.shift(RESTORATION, first, -1, place - first)
+        computation.copy(RESTORATION, MAIN)
+        computation.remove(RESTORATION, -1)
+        self._has_moves_to_carry_out = True
+        cells = np.empty(len(rows.tokens), dtype=np.int64)
+        cells[rows.order] = _lowest_free(occupied, len(rows.tokens))
+        self._cells[place : place + found.length] = cells[found.offset : found.offset + found.length]
+        self._restored += found.length
+        if found.length == len(rows.tokens):
+            self._editor.kept.drop(found.key)
+        return True
+
+    def _read(self, start: int, end: int) -> None:
+        """Decode a run of wanted tokens; between others, in a sequence of its own that holds all before it."""
+        is_tail = bool(np.all(self._cells[end:] < 0))
+        sequence = MAIN if is_tail else INSERTION
+        if not is_tail:
+            self._computation.copy(MAIN, INSERTION, 0, start)
+        size = _OBSERVED_BATCH if self._observe else BATCH_TOKENS
+        for place in range(start, end, size):
+            self._require_going_on(place)
+            ids = [token.token_id for token in self._wanted[place : min(place + size, end)]]
+            self._computation.decode(ids, place, sequence, "all" if self._observe else "cells")
+            self._has_moves_to_carry_out = False
+            self._cells[place : place + len(ids)] = self._editor.new_cells(place, len(ids))
+            self._decoded += len(ids)
+            self._observe_rows(place, len(ids))
+        if not is_tail:
+            self._computation.copy(INSERTION, MAIN, start, end)
+            self._computation.remove(INSERTION, -1)
+
+    def _require_going_on(self, place: int) -> None:
+        """Break off if asked to; what stands before `place` can be relied on if nothing stands behind it."""
+        if self._editor.is_stopped():
+            if np.all(self._cells[place:] < 0) and not self._has_moves_to_carry_out:
+                self.held = Held(self._wanted[:place], self._cells[:place])
+            raise EngineStopped("Reading the context was stopped.")
+
+    def _observe_rows(self, place: int, count: int) -> None:
+        if self._observe and self._editor.tap is not None and (rows := self._editor.tap.rows()) is not None:
+            self._observed.append((place, rows[:count]))
+
+    def _reading(self) -> tuple[NDArray[np.int64] | None, Attention | None]:
+        """The observed rows over the wanted tokens; cells that a row did not have yet were not looked at."""
+        if not self._observed:
+            return None, None
+        width = int(self._cells.max()) + 1
+        places, readings = [], []
+        for place, rows in self._observed:
+            places.append(np.arange(place, place + len(rows)))
+            readings.append(widened(rows, width)[..., self._cells])
+        return np.concatenate(places), np.concatenate(readings)
+
+
+def _without_last(changes: Difference, count: int) -> Difference:
+    """The same changes, but the last wanted token is always removed, to be decoded anew."""
+    kept, removed, inserted = list(changes.kept), list(changes.removed), list(changes.inserted)
+    if inserted and inserted[-1][1] == count:
+        start, end = inserted.pop()
+        if end - start > 1:
+            inserted.append((start, end - 1))
+    else:
+        run = kept.pop()
+        last = run.old + run.length - 1
+        removed.append((last, last + 1))
+        if run.length > 1:
+            kept.append(run._replace(length=run.length - 1))
+    return Difference(kept, removed, inserted)
+
+
+def _lowest_free(occupied: Cells, count: int) -> Cells:
+    """The lowest cells that are free: `count` of them, in ascending order."""
+    is_free = np.ones(len(occupied) + count, dtype=bool)
+    is_free[occupied[occupied < len(is_free)]] = False
+    return np.flatnonzero(is_free)[:count]

@@ -1,0 +1,116 @@
+"""The engine that runs a GGUF model in this process."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from halo_weave.engine.llamacpp.attention import AttentionTap
+from halo_weave.engine.llamacpp.computation import MAIN, Computation
+from halo_weave.engine.llamacpp.context import LlamaContext
+from halo_weave.engine.llamacpp.kept_rows import KeptRows
+from halo_weave.engine.llamacpp.library import load_library
+from halo_weave.engine.llamacpp.model import Model
+from halo_weave.engine.protocol import Abilities, Ability, AttentionChoice, ModelFacts, Token
+from halo_weave.engine.settings import EngineSettings
+from halo_weave.errors import EngineError, EngineUnavailable, InputError
+from halo_weave.paths import bundled_model_path
+
+_PROBE_CELLS = 64
+
+
+class LlamaEngine:
+    def __init__(self, settings: EngineSettings, *, spill_folder: Path | None = None) -> None:
+        """`spill_folder` takes kept rows that no longer fit the memory, if the settings ask for it."""
+        path = Path(settings.model).expanduser() if settings.model else bundled_model_path()
+        self.model = Model(load_library(), path, gpu_layers=settings.gpu_layers)
+        self._threads = settings.threads or _default_threads()
+        self._kept = KeptRows(settings.kept_rows_mb * 1_000_000, spill_folder if settings.kept_rows_on_disk else None)
+        self._open_contexts: list[LlamaContext] = []
+        try:
+            self.facts = self._find_facts(settings.context_tokens)
+        except BaseException:
+            self.model.close()
+            raise
+
+    def tokenize(self, text: str, *, special: bool = False) -> list[Token]:
+        return self.model.vocabulary.tokenize(text, special=special)
+
+    def detokenize(self, token_ids: Sequence[int]) -> str:
+        return self.model.vocabulary.detokenize(token_ids)
+
+    def open_context(self, *, attention: AttentionChoice | None = AttentionChoice()) -> LlamaContext:  # noqa: B008
+        abilities = self.facts.abilities
+        context = LlamaContext(
+            self.model,
+            usable=self.facts.usable_context,
+            threads=self._threads,
+            tap=self._tap(attention) if attention is not None and abilities.attention.available else None,
+            is_editable=abilities.editing.available,
+            kept=self._kept,
+        )
+        self._open_contexts.append(context)
+        return context
+
+    def close(self) -> None:
+        for context in self._open_contexts:
+            context.close()
+        self._open_contexts.clear()
+        self.model.close()
+
+    def _tap(self, choice: AttentionChoice) -> AttentionTap:
+        _require_within("layer", choice.layers, self.model.layers)
+        _require_within("head", choice.heads, self.model.heads)
+        return AttentionTap(self.model.library, choice, self.model.layers)
+
+    def _find_facts(self, context_tokens: int) -> ModelFacts:
+        model = self.model
+        if why_not := model.why_no_chat():
+            raise EngineUnavailable(f"The model {model.path} cannot chat: {why_not}.")
+        return ModelFacts(
+            name=model.name,
+            trained_context=model.trained_context,
+            usable_context=min(context_tokens or model.trained_context, model.trained_context),
+            layers=model.layers,
+            heads=model.heads,
+            kv_heads=model.kv_heads,
+            embedding_size=model.embedding_size,
+            vocabulary_size=model.vocabulary.size,
+            special_tokens=model.vocabulary.special_tokens,
+            chat_template=model.chat_template(),
+            abilities=self._try_abilities(),
+        )
+
+    def _try_abilities(self) -> Abilities:
+        """Let the model read two tokens, and see whether attention comes and keys can be moved."""
+        tap = self._tap(AttentionChoice())
+        try:
+            computation = Computation(self.model, cells=_PROBE_CELLS, threads=self._threads, tap=tap)
+        except EngineError as error:
+            return Abilities(attention=Ability(False, str(error)), editing=Ability(False, str(error)))
+        try:
+            why_not_editing = self.model.why_not_editable()
+            if not why_not_editing and not computation.can_shift:
+                why_not_editing = "the library cannot move the keys of this model"
+            computation.decode([0, 0], 0, MAIN, "last")
+            rows = tap.rows()
+            why_no_attention = (
+                "" if rows is not None and rows.sum() > 0 else "the model has no attention that can be read"
+            )
+            return Abilities(
+                attention=Ability(not why_no_attention, why_no_attention),
+                editing=Ability(not why_not_editing, why_not_editing),
+            )
+        finally:
+            computation.close()
+
+
+def _default_threads() -> int:
+    """All cores of a small machine; half of the threads of a larger one, whose cores are mostly counted twice."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return available if available <= 4 else available // 2
+
+
+def _require_within(what: str, chosen: Sequence[int] | None, count: int) -> None:
+    for number in chosen or ():
+        if not 0 <= number < count:
+            raise InputError(f"There is no {what} {number}; the model has 0 to {count - 1}.")
