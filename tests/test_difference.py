@@ -1,5 +1,7 @@
 """The pure difference between two contexts."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,8 +43,8 @@ def test_every_old_token_is_kept_or_removed(old: list[Placed], new: list[Placed]
 def test_runs_are_in_order_and_as_long_as_possible(old: list[Placed], new: list[Placed]) -> None:
     changes = difference(old, new)
     for runs in (changes.removed, changes.inserted):
-        assert all(earlier[1] < later[0] for earlier, later in zip(runs, runs[1:], strict=False))
-    for earlier, later in zip(changes.kept, changes.kept[1:], strict=False):
+        assert all(earlier[1] < later[0] for earlier, later in pairwise(runs))
+    for earlier, later in pairwise(changes.kept):
         assert earlier.old + earlier.length <= later.old
         assert earlier.new + earlier.length <= later.new
 

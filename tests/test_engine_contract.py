@@ -39,7 +39,7 @@ def text_of(steps: list[Step]) -> str:
 def test_the_facts_say_what_model_it_is_and_what_fits(engine: Engine) -> None:
     facts = engine.facts
     assert facts.name
-    assert 0 < facts.usable_context
+    assert facts.usable_context > 0
     assert facts.chat_template.user.opening
     assert facts.chat_template.assistant.opening
     for ability in (facts.abilities.attention, facts.abilities.editing):

@@ -1,7 +1,7 @@
 """A deterministic engine without a model, for tests of everything above the engine.
 
 It answers with prescribed replies, or repeats what was said last, and its attention is made up or prescribed. Its
-tokens are up to three bytes of text each, so that the same text always has the same tokens, and characters may be split.
+tokens are up to three bytes of text each: the same text always has the same tokens, and characters may be split.
 """
 
 import re

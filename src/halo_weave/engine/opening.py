@@ -16,7 +16,7 @@ def open_engine(settings: EngineSettings) -> Engine:
         case "kobold":
             from halo_weave.engine.kobold.client import KoboldEngine
 
-            return KoboldEngine(_required_url(settings))
+            return KoboldEngine(_required_url(settings), api_key=settings.api_key)
         case "openai":
             from halo_weave.engine.openai.client import OpenAIEngine
 

@@ -91,9 +91,10 @@ class GenerationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     repeat_penalty: Annotated[
         float, msgspec.Meta(gt=0, le=10, description="Above 1, tokens of the last 64 become less likely.")
     ] = 1.0
-    seed: Annotated[
-        int | None, msgspec.Meta(ge=0, le=2**32 - 2, description="The same seed and context give the same text.")
-    ] = None
+    seed: (
+        Annotated[int, msgspec.Meta(ge=0, le=2**32 - 2, description="The same seed and context give the same text.")]
+        | None
+    ) = None
     max_tokens: Annotated[int, msgspec.Meta(ge=1, le=1_000_000, description="The longest reply, in tokens.")] = 512
     stop: Annotated[tuple[str, ...], msgspec.Meta(description="Strings that end the reply; they are not shown.")] = ()
 
@@ -104,7 +105,8 @@ class Step(NamedTuple):
     `attention` is what the model looked at when it chose this token: one entry per token of the context as it was then,
     that is the synced tokens and those generated since, in order; None if the engine could not tell. `text` holds whole
     characters only and may be empty. Only the last step has a finish reason; it has no token when the generation ended
-    without one (stopped, or the stop string's own tokens, which are no part of the reply).
+    without one (stopped, or the stop string's own tokens, which are no part of the reply). Whether the last token is in
+    the context already is the engine's business: the next sync makes it so or not.
     """
 
     token_id: int | None

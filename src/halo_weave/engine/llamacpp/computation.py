@@ -21,7 +21,9 @@ _BEYOND_ALL_PLACES = 2**31 - 2
 
 
 class Computation:
-    def __init__(self, model: Model, *, cells: int, threads: int, tap: AttentionTap | None) -> None:
+    def __init__(
+        self, model: Model, *, cells: int, threads: int, tap: AttentionTap | None, flash_attention: bool = False
+    ) -> None:
         self._model = model
         self._c = model.library.c
         self._tap = tap
@@ -31,8 +33,7 @@ class Computation:
         params.n_seq_max = 3
         params.kv_unified = True  # a partial copy between sequences ends the process otherwise
         params.n_threads = params.n_threads_batch = threads
-        # Flash attention never has a row of attention to look at.
-        params.flash_attn_type = FLASH_ATTENTION_AUTO if tap is None else FLASH_ATTENTION_OFF
+        params.flash_attn_type = FLASH_ATTENTION_AUTO if flash_attention else FLASH_ATTENTION_OFF
         if tap is not None:
             params.cb_eval = tap.callback
             params.cb_eval_user_data = tap.user_data
@@ -55,6 +56,8 @@ class Computation:
         code = self._c.llama_decode(self._address, self._batch.fill(ids, place, sequence))
         if code != 0:
             raise EngineError(f"The model could not read {len(ids)} tokens at place {place} (code {code}).")
+        if self._tap is not None:
+            self._tap.finish()
 
     def logits(self) -> NDArray[np.float32]:
         """Of the last decoded token, copied."""

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halo_weave.engine.difference import require_order
 from halo_weave.engine.llamacpp.attention import AttentionTap
@@ -23,25 +24,32 @@ from halo_weave.engine.reply import RawStep, shape_reply
 from halo_weave.errors import ContextTooLarge, EngineError, InputError
 from halo_weave.text.characters import texts_of_pieces
 
-SPARE_CELLS = 512
-"""Room beyond the usable context: for previews, and for kept rows of which only a part returns."""
-
 _owners = itertools.count()
 
 
 class LlamaContext:
     def __init__(
-        self, model: Model, *, usable: int, threads: int, tap: AttentionTap | None, is_editable: bool, kept: KeptRows
+        self,
+        model: Model,
+        *,
+        usable: int,
+        cells: int,
+        threads: int,
+        tap: AttentionTap | None,
+        flash_attention: bool,
+        is_editable: bool,
+        kept: KeptRows,
     ) -> None:
         self._model = model
         self._usable = usable
+        self._cells = cells
         self._kept = kept
         self._owner = next(_owners)
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._is_closed = False
         self._revision = 0
-        self._computation = Computation(model, cells=usable + SPARE_CELLS, threads=threads, tap=tap)
+        self._computation = Computation(model, cells=cells, threads=threads, tap=tap, flash_attention=flash_attention)
         self._editor = Editor(
             self._computation,
             tap,
@@ -90,11 +98,17 @@ class LlamaContext:
             if self._settled is None and not ids:
                 raise InputError("The context is empty; there is nothing to continue.")
             needed = len(self._held.tokens) + len(ids) + count
-            if needed > self._usable + SPARE_CELLS:
-                raise ContextTooLarge(needed, self._usable + SPARE_CELLS)
+            if needed > self._cells:
+                raise ContextTooLarge(needed, self._cells)
             previewed = self._preview(ids, count)
         texts = texts_of_pieces(map(self._model.vocabulary.piece, previewed))
         return [Token(token_id, text) for token_id, text in zip(previewed, texts, strict=True)]
+
+    def logits(self) -> NDArray[np.float32]:
+        """For every token of the vocabulary, how much it suits to come next."""
+        if self._settled is None:
+            raise InputError("The context is empty; there is nothing to continue.")
+        return self._settled.logits
 
     def stop(self) -> None:
         self._stop.set()

@@ -67,14 +67,15 @@ class Editor:
         self.can_drop_tail = can_drop_tail
         self.is_stopped = is_stopped
 
-    def settle(self, held: Held, last: Placed) -> tuple[Held, Settled]:
-        """Decode one token behind what is held."""
+    def settle(self, held: Held, last: Placed, *, after_edit: bool = False) -> tuple[Held, Settled]:
+        """Decode one token behind what is held; after an edit, see whether the cells are as expected."""
         place = len(held.tokens)
         self.computation.decode([last.token_id], place, MAIN, "last")
         held = Held([*held.tokens, last], np.append(held.cells, self.new_cells(place, 1)))
         attention = None
-        if self.tap is not None:
+        if after_edit:
             self._require_expected(held.cells)
+        if self.tap is not None:
             rows = self.tap.rows()
             attention = None if rows is None else rows[0][..., held.cells]
         return held, Settled(self.computation.logits(), attention)
@@ -127,7 +128,7 @@ class Edit:
         last = len(self._wanted) - 1
         self._require_going_on(last)
         body_held = Held(self._wanted[:last], self._cells[:last])
-        self.held, settled = self._editor.settle(body_held, self._wanted[last])
+        self.held, settled = self._editor.settle(body_held, self._wanted[last], after_edit=True)
         self._cells = self.held.cells
         self._decoded += 1
         self._observe_rows(last, 1)

@@ -15,6 +15,9 @@ from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import EngineError, EngineUnavailable, InputError
 from halo_weave.paths import bundled_model_path
 
+SPARE_CELLS = 512
+"""Room beyond the usable context: for previews, and for kept rows of which only a part returns."""
+
 _PROBE_CELLS = 64
 
 
@@ -38,13 +41,23 @@ class LlamaEngine:
     def detokenize(self, token_ids: Sequence[int]) -> str:
         return self.model.vocabulary.detokenize(token_ids)
 
-    def open_context(self, *, attention: AttentionChoice | None = AttentionChoice()) -> LlamaContext:  # noqa: B008
+    def open_context(
+        self,
+        *,
+        attention: AttentionChoice | None = AttentionChoice(),  # noqa: B008
+        flash_attention: bool = True,
+    ) -> LlamaContext:
+        """As in the protocol. Flash attention, where allowed, never has a row to look at and so excludes attention."""
         abilities = self.facts.abilities
+        cells = self.facts.usable_context + SPARE_CELLS
+        tap = self._tap(attention, cells) if attention is not None and abilities.attention.available else None
         context = LlamaContext(
             self.model,
             usable=self.facts.usable_context,
+            cells=cells,
             threads=self._threads,
-            tap=self._tap(attention) if attention is not None and abilities.attention.available else None,
+            tap=tap,
+            flash_attention=flash_attention and tap is None,
             is_editable=abilities.editing.available,
             kept=self._kept,
         )
@@ -57,10 +70,10 @@ class LlamaEngine:
         self._open_contexts.clear()
         self.model.close()
 
-    def _tap(self, choice: AttentionChoice) -> AttentionTap:
+    def _tap(self, choice: AttentionChoice, cells: int) -> AttentionTap:
         _require_within("layer", choice.layers, self.model.layers)
         _require_within("head", choice.heads, self.model.heads)
-        return AttentionTap(self.model.library, choice, self.model.layers)
+        return AttentionTap(self.model, choice, cells=cells)
 
     def _find_facts(self, context_tokens: int) -> ModelFacts:
         model = self.model
@@ -82,7 +95,7 @@ class LlamaEngine:
 
     def _try_abilities(self) -> Abilities:
         """Let the model read two tokens, and see whether attention comes and keys can be moved."""
-        tap = self._tap(AttentionChoice())
+        tap = self._tap(AttentionChoice(), _PROBE_CELLS)
         try:
             computation = Computation(self.model, cells=_PROBE_CELLS, threads=self._threads, tap=tap)
         except EngineError as error:

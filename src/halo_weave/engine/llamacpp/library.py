@@ -171,5 +171,6 @@ def _load(path: Path) -> Any:
             function.restype = result
             function.argtypes = arguments
     except (OSError, AttributeError) as error:
-        raise EngineUnavailable(f"The llama.cpp library {path} cannot be used: {error}.") from error
+        hint = "; install your system's package libgomp1" if "libgomp" in str(error) else ""
+        raise EngineUnavailable(f"The llama.cpp library {path} cannot be used: {error}{hint}.") from error
     return library

@@ -18,6 +18,7 @@ class Model:
         _require_gguf(path)
         self.library = library
         self.path = path
+        self.is_on_host = gpu_layers == 0 or not library.c.llama_supports_gpu_offload()
         params = library.c.llama_model_default_params()
         params.n_gpu_layers = gpu_layers
         params.vocab_only = vocabulary_only

@@ -1,0 +1,30 @@
+"""Text to measure with: the prose of Python's own reference, which every installation has."""
+
+import random
+from collections.abc import Iterator
+from pydoc_data.topics import topics
+
+from halo_weave.engine import Engine, Placed
+
+_FEWEST_LETTERS = 200
+
+
+class TokenStream:
+    """A never-ending stream of tokens of real prose, always the same, in order of position."""
+
+    def __init__(self, engine: Engine, seed: int = 1) -> None:
+        self._engine = engine
+        self._ids = self._token_ids(seed)
+        self._position = 0
+
+    def take(self, count: int) -> list[Placed]:
+        first = self._position
+        self._position += count
+        return [Placed(first + offset, next(self._ids)) for offset in range(count)]
+
+    def _token_ids(self, seed: int) -> Iterator[int]:
+        paragraphs = [part for text in topics.values() for part in text.split("\n\n") if len(part) > _FEWEST_LETTERS]
+        chance = random.Random(seed)
+        while True:
+            for token in self._engine.tokenize(chance.choice(paragraphs) + "\n\n"):
+                yield token.id

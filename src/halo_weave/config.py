@@ -1,0 +1,274 @@
+"""Settings: defaults < config.toml < environment HALO_<SECTION>_<NAME> < command line.
+
+Every layer is checked by itself, so a bad value is refused even where a later layer would hide it. Types, ranges and
+choices are read from the annotations of the settings; nothing here knows a single setting by name.
+"""
+
+import difflib
+import functools
+import math
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import msgspec
+from msgspec import inspect
+
+from halo_weave import paths
+from halo_weave.engine.protocol import GenerationSettings
+from halo_weave.engine.settings import EngineSettings
+from halo_weave.errors import SettingError
+from halo_weave.memory.embedding import EmbedderSettings
+
+ENVIRONMENT_PREFIX = "HALO_"
+HIDDEN_VALUE = "(hidden)"
+
+
+class ChatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    system_prompt: Annotated[
+        str, msgspec.Meta(description="What the model is told before the conversation begins; empty for nothing.")
+    ] = "You are a helpful assistant."
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    engine: EngineSettings = EngineSettings()
+    generation: GenerationSettings = GenerationSettings()
+    embedder: EmbedderSettings = EmbedderSettings()
+    chat: ChatSettings = ChatSettings()
+
+
+class SettingDescription(msgspec.Struct, frozen=True):
+    """A setting in words. `minimum` and `maximum` are allowed themselves unless `allowed` says "above" or "below"."""
+
+    name: str
+    type: str
+    default: Any
+    allowed: str
+    minimum: float | None
+    maximum: float | None
+    choices: tuple[str, ...]
+    help: str
+
+
+def load_settings(overrides: Mapping[str, str], environ: Mapping[str, str], config_file: Path) -> Settings:
+    """All layers together. `overrides` are dotted names with their values as text; the file may be missing."""
+    values = _file_values(config_file) | _environment_values(environ)
+    for name, text in overrides.items():
+        values[name] = _value_of_text(name, text, "the command line")
+    sections: dict[str, dict[str, Any]] = {}
+    for dotted, value in values.items():
+        section, _, name = dotted.partition(".")
+        sections.setdefault(section, {})[name] = value
+    built: dict[str, Any] = {section: _section_types()[section](**named) for section, named in sections.items()}
+    return Settings(**built)
+
+
+def describe_settings() -> Iterator[SettingDescription]:
+    for name, setting in _known().items():
+        bounds = _bounds(setting.kind)
+        yield SettingDescription(
+            name=name,
+            type=_type_name(setting.kind),
+            default=setting.default,
+            allowed=_allowed(setting.kind),
+            minimum=bounds.minimum,
+            maximum=bounds.maximum,
+            choices=_choices(setting.kind),
+            help=setting.help,
+        )
+
+
+def present_value(settings: Settings, name: str) -> Any:
+    """The value of a dotted name, fit to be shown: a key that is set is hidden."""
+    section, _, field = name.partition(".")
+    value = getattr(getattr(settings, section), field)
+    return HIDDEN_VALUE if value and _is_secret(name) else value
+
+
+class _Known(msgspec.Struct, frozen=True):
+    annotation: Any
+    kind: inspect.Type
+    default: Any
+    help: str
+
+
+class _Bounds(msgspec.Struct, frozen=True):
+    minimum: float | None = None
+    maximum: float | None = None
+    minimum_excluded: bool = False
+    maximum_excluded: bool = False
+
+
+@functools.cache
+def _section_types() -> dict[str, type[msgspec.Struct]]:
+    return get_type_hints(Settings)
+
+
+@functools.cache
+def _known() -> dict[str, _Known]:
+    """Every setting by its dotted name, in the order in which they are written down."""
+    known = {}
+    for section, struct in _section_types().items():
+        hints = get_type_hints(struct, include_extras=True)
+        for field in msgspec.structs.fields(struct):
+            kind, description = _plain(inspect.type_info(hints[field.name]))
+            known[f"{section}.{field.name}"] = _Known(hints[field.name], kind, field.default, description)
+    return known
+
+
+def _plain(kind: inspect.Type) -> tuple[inspect.Type, str]:
+    """A type without its description, and the description, which may stand outside or inside of "or none"."""
+    if isinstance(kind, inspect.Metadata):
+        inner, description = _plain(kind.type)
+        return inner, (kind.extra_json_schema or {}).get("description", description)
+    if isinstance(kind, inspect.UnionType):
+        plain = [_plain(one) for one in kind.types]
+        return inspect.UnionType(tuple(one for one, _ in plain)), "".join(description for _, description in plain)
+    return kind, ""
+
+
+def _file_values(file: Path) -> dict[str, Any]:
+    source = f"the file {file}"
+    values = {}
+    for section, named in _read_toml(file).items():
+        if section not in _section_types():
+            raise _unknown(section, named, source, _section_types())
+        if not isinstance(named, dict):
+            raise SettingError(f"{section} in {source} is {_shown(section, named)}, but must be a table [{section}].")
+        for name, value in named.items():
+            dotted = f"{section}.{name}"
+            values[dotted] = _checked(dotted, value, source, strict=True)
+    return values
+
+
+def _read_toml(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise SettingError(f"The file {file} cannot be read: {error.strerror}.") from error
+    except ValueError as error:  # both bad TOML and text that is not UTF-8
+        raise SettingError(f"The file {file} is not valid TOML: {error}.") from error
+
+
+def _environment_values(environ: Mapping[str, str]) -> dict[str, Any]:
+    variables = {ENVIRONMENT_PREFIX + name.replace(".", "_").upper(): name for name in _known()}
+    values = {}
+    for variable, text in environ.items():
+        if not variable.startswith(ENVIRONMENT_PREFIX) or variable == paths.HOME_VARIABLE:
+            continue
+        if variable not in variables:
+            raise _unknown(variable, text, "the environment", [*variables, paths.HOME_VARIABLE])
+        name = variables[variable]
+        values[name] = _value_of_text(name, text, f"the environment variable {variable}")
+    return values
+
+
+def _value_of_text(name: str, text: str, source: str) -> Any:
+    kind = _known()[name].kind if name in _known() else None
+    value: Any = text
+    if isinstance(kind, inspect.UnionType) and text.strip().lower() == "none":
+        value = None
+    elif isinstance(kind, inspect.VarTupleType):
+        value = _list_of_text(text)
+    return _checked(name, value, source, strict=False)
+
+
+def _list_of_text(text: str) -> Any:
+    """A JSON list, or one item as it stands; what only looks like a list is left to be refused."""
+    if not text.startswith("["):
+        return [text] if text else []
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+
+
+def _checked(name: str, value: Any, source: str, *, strict: bool) -> Any:
+    if name not in _known():
+        raise _unknown(name, value, source, _known())
+    setting = _known()[name]
+    try:
+        converted = msgspec.convert(value, setting.annotation, strict=strict)
+        if isinstance(converted, float) and not math.isfinite(converted):
+            raise msgspec.ValidationError
+    except msgspec.ValidationError:
+        allowed = _allowed(setting.kind)
+        raise SettingError(f"{name} from {source} is {_shown(name, value)}, but must be {allowed}.") from None
+    return converted
+
+
+def _unknown(name: str, value: Any, source: str, candidates: Mapping[str, Any] | list[str]) -> SettingError:
+    close = difflib.get_close_matches(name, list(candidates), n=1)
+    way_out = f"did you mean {close[0]}?" if close else "`halo-weave settings` lists all that there are."
+    return SettingError(f"There is no setting {name} ({_shown(name, value)} from {source}); {way_out}")
+
+
+def _is_secret(name: str) -> bool:
+    return name.lower().endswith("api_key")
+
+
+def _shown(name: str, value: Any) -> str:
+    shown = HIDDEN_VALUE if _is_secret(name) else repr(value)
+    return shown if len(shown) <= 80 else shown[:77] + "..."
+
+
+def _inner(kind: inspect.Type) -> inspect.Type:
+    """The type itself where "or none" is allowed too."""
+    if isinstance(kind, inspect.UnionType):
+        return next(one for one in kind.types if not isinstance(one, inspect.NoneType))
+    return kind
+
+
+def _type_name(kind: inspect.Type) -> str:
+    if kind is not _inner(kind):
+        return f"{_type_name(_inner(kind))} or none"
+    match kind:
+        case inspect.BoolType():
+            return "true or false"
+        case inspect.IntType():
+            return "whole number"
+        case inspect.FloatType():
+            return "number"
+        case inspect.LiteralType():
+            return "choice"
+        case inspect.VarTupleType():
+            return "list of texts"
+        case _:
+            return "text"
+
+
+def _choices(kind: inspect.Type) -> tuple[str, ...]:
+    return tuple(str(value) for value in kind.values) if isinstance(kind, inspect.LiteralType) else ()
+
+
+def _bounds(kind: inspect.Type) -> _Bounds:
+    kind = _inner(kind)
+    if not isinstance(kind, inspect.IntType | inspect.FloatType):
+        return _Bounds()
+    return _Bounds(
+        minimum=kind.gt if kind.ge is None else kind.ge,
+        maximum=kind.lt if kind.le is None else kind.le,
+        minimum_excluded=kind.gt is not None,
+        maximum_excluded=kind.lt is not None,
+    )
+
+
+def _allowed(kind: inspect.Type) -> str:
+    """What may stand there, to follow "must be"."""
+    if kind is not _inner(kind):
+        return f"{_allowed(_inner(kind))}, or none"
+    if isinstance(kind, inspect.LiteralType):
+        return f"one of {', '.join(_choices(kind))}"
+    if isinstance(kind, inspect.BoolType):
+        return "true or false"
+    if isinstance(kind, inspect.VarTupleType):
+        return 'a list of texts, such as ["one", "two"]'
+    bounds = _bounds(kind)
+    lower = f"{'above' if bounds.minimum_excluded else 'from'} {bounds.minimum}" if bounds.minimum is not None else ""
+    upper = f"{'below' if bounds.maximum_excluded else 'to'} {bounds.maximum}" if bounds.maximum is not None else ""
+    if bounds.minimum_excluded and upper and not bounds.maximum_excluded:
+        upper = f"and up {upper}"
+    return " ".join(part for part in (f"a {_type_name(kind)}", lower, upper) if part)

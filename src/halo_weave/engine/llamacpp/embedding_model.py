@@ -1,0 +1,193 @@
+"""A GGUF embedding model run by llama.cpp: token ids in, one pooled vector per sequence out."""
+
+import ctypes as ct
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.engine.llamacpp.layout import POOLING_MEAN, POOLING_UNSPECIFIED
+from halo_weave.engine.llamacpp.library import Library, load_library
+from halo_weave.errors import EmbedderError
+
+# Attention within a batch costs the square of its tokens, so several small batches are faster than one large one.
+_BATCH_TOKENS = 512
+_BATCH_SEQUENCES = 64
+_LONGEST_SEQUENCE = 2048
+_POOLING_NONE = 0
+_POOLING_RANK = 4
+
+
+class EmbeddingModel:
+    """`max_tokens` limits a sequence, special tokens included; 0 takes what the model was trained on, up to 2,048.
+
+    Calls from several threads wait for each other.
+    """
+
+    def __init__(self, path: Path, *, max_tokens: int = 0, threads: int = 0, gpu_layers: int = -1) -> None:
+        self._library = load_library()
+        self._c = self._library.c
+        self._lock = threading.Lock()
+        self._context: int | None = None
+        self._model: int | None = self._load(path, gpu_layers)
+        try:
+            self._vocabulary = self._c.llama_model_get_vocab(self._model)
+            trained_tokens: int = self._c.llama_model_n_ctx_train(self._model)
+            self.max_tokens = min(max_tokens or _LONGEST_SEQUENCE, trained_tokens)
+            self.dimensions: int = self._c.llama_model_n_embd_out(self._model)
+            self._batch_tokens = max(_BATCH_TOKENS, self.max_tokens)
+            self._context = self._open_pooling_context(path, threads or _usable_processors())
+            self._ending = self._special_ending()
+        except BaseException:
+            self.close()
+            raise
+
+    def tokenize(self, text: str) -> list[int]:
+        """Ids with the model's special tokens around them; without any limit."""
+        with self._lock:
+            self._require_open()
+            return self._tokenize(text, special=True)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """One vector per text, as the model pools it, not yet brought to length 1."""
+        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        with self._lock:
+            self._require_open()
+            sequences = [self._cut(self._tokenize(text, special=True)) for text in texts]
+            for batch in _batches([len(sequence) for sequence in sequences], self._batch_tokens):
+                self._run([sequences[index] for index in batch], vectors[batch.start : batch.stop])
+        return vectors
+
+    def close(self) -> None:
+        with self._lock:
+            if self._context:
+                self._c.llama_free(self._context)
+            if self._model:
+                self._c.llama_model_free(self._model)
+            self._context = self._model = None
+
+    def _require_open(self) -> None:
+        if self._context is None:
+            raise EmbedderError("The embedding model has been closed.")
+
+    def _load(self, path: Path, gpu_layers: int) -> int:
+        if not path.is_file():
+            raise EmbedderError(f"There is no embedding model at {path}.")
+        parameters = self._c.llama_model_default_params()
+        parameters.n_gpu_layers = gpu_layers
+        self._library.forget_complaints()
+        model: int | None = self._c.llama_model_load_from_file(os.fsencode(path), parameters)
+        if not model:
+            raise EmbedderError(f"{path} cannot be loaded as an embedding model{_complaint(self._library)}.")
+        return model
+
+    def _open_pooling_context(self, path: Path, threads: int) -> int:
+        context = self._open_context(path, threads, POOLING_UNSPECIFIED)
+        pooling: int = self._c.llama_pooling_type(context)
+        if pooling == _POOLING_NONE:
+            self._c.llama_free(context)
+            return self._open_context(path, threads, POOLING_MEAN)
+        if pooling == _POOLING_RANK:
+            self._c.llama_free(context)
+            raise EmbedderError(f"{path} ranks pairs of texts and gives no vectors; choose an embedding model.")
+        return context
+
+    def _open_context(self, path: Path, threads: int, pooling: int) -> int:
+        parameters = self._c.llama_context_default_params()
+        # Attention that looks both ways needs all tokens of a sequence in one physical batch.
+        parameters.n_ctx = parameters.n_batch = parameters.n_ubatch = self._batch_tokens
+        parameters.n_seq_max = _BATCH_SEQUENCES
+        parameters.n_outputs_max_per_seq = 0
+        parameters.kv_unified = True
+        parameters.embeddings = True
+        parameters.pooling_type = pooling
+        parameters.n_threads = parameters.n_threads_batch = threads
+        self._library.forget_complaints()
+        context: int | None = self._c.llama_init_from_model(self._model, parameters)
+        if not context:
+            raise EmbedderError(f"{path} cannot be run as an embedding model{_complaint(self._library)}.")
+        return context
+
+    def _tokenize(self, text: str, *, special: bool) -> list[int]:
+        encoded = text.encode("utf-8", "replace")
+        ids = (ct.c_int32 * (len(encoded) + 8))()
+        count: int = self._c.llama_tokenize(self._vocabulary, encoded, len(encoded), ids, len(ids), special, False)
+        if count < 0:
+            ids = (ct.c_int32 * -count)()
+            count = self._c.llama_tokenize(self._vocabulary, encoded, len(encoded), ids, len(ids), special, False)
+        return list(ids[:count])
+
+    def _special_ending(self) -> list[int]:
+        """The special tokens that close every sequence, which a cut must not lose."""
+        bare, closed = self._tokenize("a", special=False), self._tokenize("a", special=True)
+        if not bare or bare[-1] not in closed:
+            return []
+        return closed[len(closed) - closed[::-1].index(bare[-1]) :]
+
+    def _cut(self, ids: list[int]) -> list[int]:
+        if not ids:  # a vocabulary without special tokens has none for an empty text
+            return [max(0, self._c.llama_vocab_eos(self._vocabulary))]
+        if len(ids) <= self.max_tokens:
+            return ids
+        return ids[: self.max_tokens - len(self._ending)] + self._ending
+
+    def _run(self, sequences: list[list[int]], vectors: NDArray[np.float32]) -> None:
+        batch = self._c.llama_batch_init(self._batch_tokens, 0, 1)
+        try:
+            _fill(batch, sequences)
+            memory = self._c.llama_get_memory(self._context)
+            if memory:
+                self._c.llama_memory_clear(memory, False)
+            run = self._c.llama_decode if memory else self._c.llama_encode
+            if (failure := run(self._context, batch)) != 0:
+                raise EmbedderError(f"The embedding model failed with code {failure}{_complaint(self._library)}.")
+            for sequence, row in enumerate(vectors):
+                row[:] = self._pooled(sequence)
+        finally:
+            self._c.llama_batch_free(batch)
+
+    def _pooled(self, sequence: int) -> NDArray[np.float32]:
+        address = self._c.llama_get_embeddings_seq(self._context, sequence)
+        if not address:
+            raise EmbedderError("The embedding model gave no vector for a text.")
+        return np.ctypeslib.as_array(address, shape=(self.dimensions,))
+
+
+def _fill(batch: Any, sequences: list[list[int]]) -> None:
+    at = 0
+    for sequence, ids in enumerate(sequences):
+        for place, token_id in enumerate(ids):
+            batch.token[at] = token_id
+            batch.pos[at] = place
+            batch.n_seq_id[at] = 1
+            batch.seq_id[at][0] = sequence
+            batch.logits[at] = 1
+            at += 1
+    batch.n_tokens = at
+
+
+def _batches(lengths: Sequence[int], tokens: int) -> Iterator[range]:
+    """Neighbouring sequences that fit into one batch together."""
+    start = filled = 0
+    for index, length in enumerate(lengths):
+        if index > start and (filled + length > tokens or index - start == _BATCH_SEQUENCES):
+            yield range(start, index)
+            start, filled = index, 0
+        filled += length
+    if start < len(lengths):
+        yield range(start, len(lengths))
+
+
+def _usable_processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _complaint(library: Library) -> str:
+    complaint = library.last_complaint()
+    return f" ({complaint})" if complaint else ""

@@ -1,0 +1,172 @@
+"""The way to a model server: requests, answers that another thread can end, and errors that name the server."""
+
+import ipaddress
+import socket
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from typing import Any, TypeVar
+
+import httpx2
+import msgspec
+
+from halo_weave.errors import EngineProtocolError, EngineUnavailable, HaloError, SettingError
+
+_T = TypeVar("_T")
+# Shorter than any server keeps an idle connection, so that none is used just when the server ends it.
+_KEEP_ALIVE_S = 3.0
+LONGEST_QUOTE = 300
+
+NOT_READABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding a message may raise."""
+
+
+class Interruption:
+    """Ends a request from another thread, even while it waits for the server."""
+
+    def __init__(self) -> None:
+        # A handler of signals may stop what its own thread is just about to watch.
+        self._lock = threading.RLock()
+        self._socket: socket.socket | None = None
+        self.is_stopped = False
+
+    def stop(self) -> None:
+        with self._lock:
+            self.is_stopped = True
+            self._cut()
+
+    def watch(self, connected: socket.socket | None) -> None:
+        """From now on, `stop` ends this connection."""
+        with self._lock:
+            self._socket = connected
+            if self.is_stopped:
+                self._cut()
+
+    def _cut(self) -> None:
+        # Closing a socket does not wake a thread that reads from it; shutting it down does.
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+
+class ServerConnection(ABC):
+    """May be used from several threads at once. When a server comes back, the next request works again.
+
+    `answer_s` is for a whole answer unless a request says otherwise, `silence_s` for the time between two pieces of a
+    streamed one.
+    """
+
+    def __init__(self, url: str, api_key: str, *, answer_s: float, silence_s: float, connect_s: float = 5.0) -> None:
+        parsed = _parsed(url)
+        self.url = str(parsed).rstrip("/")
+        self._answer_s = answer_s
+        self._silence_s = silence_s
+        self._connect_s = connect_s
+        headers = {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {api_key}"} if api_key else {})}
+        # A proxy that the environment names cannot reach a server on this machine.
+        uses_proxy = not _is_loopback(parsed.host)
+        certificates = httpx2.create_ssl_context(trust_env=uses_proxy)
+
+        def client(limits: httpx2.Limits) -> httpx2.Client:
+            return httpx2.Client(headers=headers, trust_env=uses_proxy, verify=certificates, limits=limits)
+
+        self._requests = client(httpx2.Limits(keepalive_expiry=_KEEP_ALIVE_S))
+        # A fresh socket for each stream, so that it is announced, and cutting it never hits another request.
+        self._streams = client(httpx2.Limits(max_keepalive_connections=0))
+
+    def get(self, path: str, kind: type[_T]) -> _T:
+        return self._answer("GET", path, None, kind, self._answer_s)
+
+    def post(self, path: str, message: object, kind: type[_T], *, timeout_s: float | None = None) -> _T:
+        return self._answer("POST", path, msgspec.json.encode(message), kind, timeout_s or self._answer_s)
+
+    @contextmanager
+    def stream(self, path: str, message: object, interruption: Interruption) -> Iterator[Iterator[bytes]]:
+        """The answer's bytes as they come. An interrupted stream may just end or raise EngineUnavailable."""
+
+        def announce(name: str, info: dict[str, Any]) -> None:
+            if name.endswith((".connect_tcp.complete", ".start_tls.complete")):
+                interruption.watch(info["return_value"].get_extra_info("socket"))
+
+        request = self._request("POST", path, msgspec.json.encode(message), self._silence_s)
+        request.headers["Accept"] = "text/event-stream"
+        request.extensions["trace"] = announce
+        with (
+            self._errors_named(self._silence_s),
+            closing(self._streams.send(request, stream=True)) as response,
+        ):
+            try:
+                if not response.is_success:
+                    response.read()
+                    raise self._refusal(response)
+                yield response.iter_bytes()
+            finally:
+                interruption.watch(None)
+
+    def close(self) -> None:
+        self._requests.close()
+        self._streams.close()
+
+    @abstractmethod
+    def _refusal(self, response: httpx2.Response) -> HaloError:
+        """The error that an answer stands for which is not a success."""
+
+    def _answered(self, status: int, words: str) -> str:
+        hint = "; check the API key" if status in (401, 403) else ""
+        return f"The model server at {self.url} answered {status}: {words[:LONGEST_QUOTE].rstrip('.')}{hint}."
+
+    def _request(self, method: str, path: str, body: bytes | None, timeout_s: float) -> httpx2.Request:
+        timeout = httpx2.Timeout(timeout_s, connect=min(timeout_s, self._connect_s))
+        headers = None if body is None else {"Content-Type": "application/json"}
+        return self._requests.build_request(method, self.url + path, content=body, headers=headers, timeout=timeout)
+
+    def _answer(self, method: str, path: str, body: bytes | None, kind: type[_T], timeout_s: float) -> _T:
+        request = self._request(method, path, body, timeout_s)
+        with self._errors_named(timeout_s):
+            try:
+                response = self._requests.send(request)
+            except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
+                # A server may end an idle connection just when it is used again. No request here does harm if it is
+                # made twice: what changes a context names the revision that it changes.
+                response = self._requests.send(request)
+        if not response.is_success:
+            raise self._refusal(response)
+        try:
+            return msgspec.json.decode(response.content, type=kind)
+        except NOT_READABLE as error:
+            raise EngineProtocolError(
+                f"The model server at {self.url} answered {path} with something that is not the protocol: {error}."
+            ) from error
+
+    @contextmanager
+    def _errors_named(self, timeout_s: float) -> Iterator[None]:
+        try:
+            yield
+        except httpx2.ConnectTimeout as error:
+            what_happened = f"cannot be reached within {min(timeout_s, self._connect_s):g} s; check the address"
+            raise self._unavailable(what_happened) from error
+        except httpx2.ConnectError as error:
+            raise self._unavailable(f"cannot be reached ({error}); start it or check the address") from error
+        except httpx2.TimeoutException as error:
+            raise self._unavailable(f"said nothing for {timeout_s:g} s") from error
+        except (httpx2.HTTPError, httpx2.StreamError) as error:
+            raise self._unavailable(f"broke the connection ({error})") from error
+
+    def _unavailable(self, what_happened: str) -> EngineUnavailable:
+        return EngineUnavailable(f"The model server at {self.url} {what_happened}.")
+
+
+def _parsed(url: str) -> httpx2.URL:
+    with suppress(httpx2.InvalidURL):
+        parsed = httpx2.URL(url.strip())
+        if parsed.scheme in ("http", "https") and parsed.host:
+            return parsed
+    raise SettingError(f"The model server's address must look like http://127.0.0.1:5001, not {url!r}.")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,23 @@
+"""Vectors of length 1, so that their dot product is the cosine between them."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.errors import EmbedderError
+
+Vectors = NDArray[np.float32]
+"""Shape [texts, dimensions]."""
+
+
+def normalised(vectors: NDArray[np.floating[Any]], source: str) -> Vectors:
+    """The same directions at length 1; `source` is named if a vector has none."""
+    if not np.isfinite(vectors).all():
+        raise EmbedderError(f"{source} gave a vector with values that are not numbers.")
+    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    if not largest.all():
+        raise EmbedderError(f"{source} gave a vector of zeros.")
+    scaled = (vectors / largest).astype(np.float64)  # squares of very large values would be infinite
+    result: Vectors = (scaled / np.linalg.norm(scaled, axis=1, keepdims=True)).astype(np.float32)
+    return result

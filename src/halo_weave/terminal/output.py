@@ -1,0 +1,39 @@
+"""Writing to the terminal: answers to stdout, words about them to stderr."""
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from typing import TextIO
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def write(text: str) -> None:
+    """Text to stdout, at once. A terminal gets no control characters: a model could steer it with them."""
+    sys.stdout.write(_CONTROL.sub("", text) if sys.stdout.isatty() else text)
+    sys.stdout.flush()
+
+
+def write_line(text: str = "") -> None:
+    write(f"{text}\n")
+
+
+def notice(text: str) -> None:
+    """A line beside the conversation, dim where the terminal can show it so."""
+    line = f"\x1b[2m{text}\x1b[0m\n" if has_styles(sys.stderr, os.environ) else f"{text}\n"
+    sys.stderr.write(line)
+    sys.stderr.flush()
+
+
+def has_styles(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """NO_COLOR (https://no-color.org) counts when it is set and not empty."""
+    return stream.isatty() and not environ.get("NO_COLOR") and environ.get("TERM") != "dumb"
+
+
+def survive_any_encoding() -> None:
+    """Signs that the terminal's encoding cannot carry are replaced instead of ending the program."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
