@@ -65,7 +65,7 @@ class ServerConnection(ABC):
         self._connect_s = connect_s
         headers = {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {api_key}"} if api_key else {})}
         # A proxy that the environment names cannot reach a server on this machine.
-        uses_proxy = not _is_loopback(parsed.host)
+        uses_proxy = not is_loopback(parsed.host)
         certificates = httpx2.create_ssl_context(trust_env=uses_proxy)
 
         def client(limits: httpx2.Limits) -> httpx2.Client:
@@ -165,7 +165,7 @@ def _parsed(url: str) -> httpx2.URL:
     raise SettingError(f"The model server's address must look like http://127.0.0.1:5001, not {url!r}.")
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -53,7 +53,7 @@ def from_jinja(template: str | None, *, bos: str = "", eos: str = "", adds_bos: 
         return fallback
     try:
         return _cut(_Renderer(template, bos, eos), bos, adds_bos)
-    except (TemplateError, _CannotCut, TypeError, ValueError, KeyError, AttributeError):
+    except Exception:  # a template is a foreign program and may fail in any way
         return fallback
 
 

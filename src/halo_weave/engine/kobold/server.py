@@ -4,7 +4,6 @@ There is no authentication in this protocol: whoever reaches the port can use th
 """
 
 import asyncio
-import ipaddress
 import os
 import socket
 import sys
@@ -48,6 +47,7 @@ from halo_weave.engine.kobold.wire import (
     token_texts,
 )
 from halo_weave.engine.protocol import Engine, Token
+from halo_weave.engine.server_connection import is_loopback
 from halo_weave.errors import SettingError
 
 _KOBOLD_API_VERSION = "1.2.5"
@@ -87,7 +87,7 @@ def serve(engine: Engine, host: str = "127.0.0.1", port: int = 5001, *, most_con
     with listen(host, port) as listener:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
         sys.stderr.write(f"Serving {engine.facts.name} at {address}; Ctrl-C ends it.\n")
-        if not _is_loopback(host):
+        if not is_loopback(host):
             sys.stderr.write(
                 f"Warning: {host} can be reached from other machines, and this protocol has no password: "
                 "everybody who reaches the port can use the model and read what it is sent.\n"
@@ -138,13 +138,6 @@ def listen(host: str, port: int) -> socket.socket:
         listener.close()
         raise SettingError(f"The server cannot listen at {host} port {port}: {error}; choose another port.") from error
     return listener
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 class _Routes:

@@ -1,7 +1,5 @@
 """A GGUF embedding model run by llama.cpp: token ids in, one pooled vector per sequence out."""
 
-import ctypes as ct
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.engine.llamacpp.layout import POOLING_MEAN, POOLING_UNSPECIFIED
-from halo_weave.engine.llamacpp.library import Library, load_library
-from halo_weave.errors import EmbedderError
+from halo_weave.engine.llamacpp.library import Library, default_threads, load_library
+from halo_weave.engine.llamacpp.model import Model
+from halo_weave.errors import EmbedderError, EngineUnavailable
 
 # Attention within a batch costs the square of its tokens, so several small batches are faster than one large one.
 _BATCH_TOKENS = 512
@@ -33,14 +32,15 @@ class EmbeddingModel:
         self._c = self._library.c
         self._lock = threading.Lock()
         self._context: int | None = None
-        self._model: int | None = self._load(path, gpu_layers)
         try:
-            self._vocabulary = self._c.llama_model_get_vocab(self._model)
-            trained_tokens: int = self._c.llama_model_n_ctx_train(self._model)
-            self.max_tokens = min(max_tokens or _LONGEST_SEQUENCE, trained_tokens)
-            self.dimensions: int = self._c.llama_model_n_embd_out(self._model)
+            self._model = Model(self._library, path, gpu_layers=gpu_layers)
+        except EngineUnavailable as error:
+            raise EmbedderError(str(error)) from error
+        try:
+            self.max_tokens = min(max_tokens or _LONGEST_SEQUENCE, self._model.trained_context)
+            self.dimensions: int = self._c.llama_model_n_embd_out(self._model.address)
             self._batch_tokens = max(_BATCH_TOKENS, self.max_tokens)
-            self._context = self._open_pooling_context(path, threads or _usable_processors())
+            self._context = self._open_pooling_context(path, threads or default_threads())
             self._ending = self._special_ending()
         except BaseException:
             self.close()
@@ -50,14 +50,14 @@ class EmbeddingModel:
         """Ids with the model's special tokens around them; without any limit."""
         with self._lock:
             self._require_open()
-            return self._tokenize(text, special=True)
+            return self._model.vocabulary.ids(text, framed=True)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One vector per text, as the model pools it, not yet brought to length 1."""
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         with self._lock:
             self._require_open()
-            sequences = [self._cut(self._tokenize(text, special=True)) for text in texts]
+            sequences = [self._cut(self._model.vocabulary.ids(text, framed=True)) for text in texts]
             for batch in _batches([len(sequence) for sequence in sequences], self._batch_tokens):
                 self._run([sequences[index] for index in batch], vectors[batch.start : batch.stop])
         return vectors
@@ -66,24 +66,12 @@ class EmbeddingModel:
         with self._lock:
             if self._context:
                 self._c.llama_free(self._context)
-            if self._model:
-                self._c.llama_model_free(self._model)
-            self._context = self._model = None
+            self._context = None
+            self._model.close()
 
     def _require_open(self) -> None:
         if self._context is None:
             raise EmbedderError("The embedding model has been closed.")
-
-    def _load(self, path: Path, gpu_layers: int) -> int:
-        if not path.is_file():
-            raise EmbedderError(f"There is no embedding model at {path}.")
-        parameters = self._c.llama_model_default_params()
-        parameters.n_gpu_layers = gpu_layers
-        self._library.forget_complaints()
-        model: int | None = self._c.llama_model_load_from_file(os.fsencode(path), parameters)
-        if not model:
-            raise EmbedderError(f"{path} cannot be loaded as an embedding model{_complaint(self._library)}.")
-        return model
 
     def _open_pooling_context(self, path: Path, threads: int) -> int:
         context = self._open_context(path, threads, POOLING_UNSPECIFIED)
@@ -107,30 +95,21 @@ class EmbeddingModel:
         parameters.pooling_type = pooling
         parameters.n_threads = parameters.n_threads_batch = threads
         self._library.forget_complaints()
-        context: int | None = self._c.llama_init_from_model(self._model, parameters)
+        context: int | None = self._c.llama_init_from_model(self._model.address, parameters)
         if not context:
             raise EmbedderError(f"{path} cannot be run as an embedding model{_complaint(self._library)}.")
         return context
 
-    def _tokenize(self, text: str, *, special: bool) -> list[int]:
-        encoded = text.encode("utf-8", "replace")
-        ids = (ct.c_int32 * (len(encoded) + 8))()
-        count: int = self._c.llama_tokenize(self._vocabulary, encoded, len(encoded), ids, len(ids), special, False)
-        if count < 0:
-            ids = (ct.c_int32 * -count)()
-            count = self._c.llama_tokenize(self._vocabulary, encoded, len(encoded), ids, len(ids), special, False)
-        return list(ids[:count])
-
     def _special_ending(self) -> list[int]:
         """The special tokens that close every sequence, which a cut must not lose."""
-        bare, closed = self._tokenize("a", special=False), self._tokenize("a", special=True)
+        bare, closed = self._model.vocabulary.ids("a"), self._model.vocabulary.ids("a", framed=True)
         if not bare or bare[-1] not in closed:
             return []
         return closed[len(closed) - closed[::-1].index(bare[-1]) :]
 
     def _cut(self, ids: list[int]) -> list[int]:
         if not ids:  # a vocabulary without special tokens has none for an empty text
-            return [max(0, self._c.llama_vocab_eos(self._vocabulary))]
+            return [self._model.vocabulary.special_tokens.eos or 0]
         if len(ids) <= self.max_tokens:
             return ids
         return ids[: self.max_tokens - len(self._ending)] + self._ending
@@ -180,12 +159,6 @@ def _batches(lengths: Sequence[int], tokens: int) -> Iterator[range]:
         filled += length
     if start < len(lengths):
         yield range(start, len(lengths))
-
-
-def _usable_processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _complaint(library: Library) -> str:

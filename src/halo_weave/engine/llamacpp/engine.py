@@ -1,6 +1,5 @@
 """The engine that runs a GGUF model in this process."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,7 +7,7 @@ from halo_weave.engine.llamacpp.attention import AttentionTap
 from halo_weave.engine.llamacpp.computation import MAIN, Computation
 from halo_weave.engine.llamacpp.context import LlamaContext
 from halo_weave.engine.llamacpp.kept_rows import KeptRows
-from halo_weave.engine.llamacpp.library import load_library
+from halo_weave.engine.llamacpp.library import default_threads, load_library
 from halo_weave.engine.llamacpp.model import Model
 from halo_weave.engine.protocol import Abilities, Ability, AttentionChoice, ModelFacts, Token
 from halo_weave.engine.settings import EngineSettings
@@ -26,7 +25,7 @@ class LlamaEngine:
         """`spill_folder` takes kept rows that no longer fit the memory, if the settings ask for it."""
         path = Path(settings.model).expanduser() if settings.model else bundled_model_path()
         self.model = Model(load_library(), path, gpu_layers=settings.gpu_layers)
-        self._threads = settings.threads or _default_threads()
+        self._threads = settings.threads or default_threads()
         self._kept = KeptRows(settings.kept_rows_mb * 1_000_000, spill_folder if settings.kept_rows_on_disk else None)
         self._open_contexts: list[LlamaContext] = []
         try:
@@ -115,12 +114,6 @@ class LlamaEngine:
             )
         finally:
             computation.close()
-
-
-def _default_threads() -> int:
-    """All cores of a small machine; half of the threads of a larger one, whose cores are mostly counted twice."""
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return available if available <= 4 else available // 2
 
 
 def _require_within(what: str, chosen: Sequence[int] | None, count: int) -> None:

@@ -20,6 +20,8 @@ ROPE_TYPES_WITH_SEVERAL_POSITIONS = (8, 24, 40)  # M-RoPE, vision, interleaved M
 TYPE_F32 = 0
 TYPE_F16 = 1
 TYPE_I64 = 27
+OPERATIONS = 101
+LAST_OPERATION = b"GLU"
 
 
 class ModelParams(ct.Structure):

@@ -8,6 +8,7 @@ import ctypes as ct
 import functools
 import importlib.metadata
 import importlib.util
+import os
 from collections import deque
 from pathlib import Path
 from typing import Any
@@ -123,9 +124,13 @@ class Library:
 
     def operation_number(self, name: bytes) -> int:
         """Number of a graph operation, which changes from release to release."""
-        for number in range(256):
-            if self.c.ggml_op_name(number) == name:
+        # Behind the last name lies other memory, so the search ends with the name that is the last one.
+        for number in range(layout.OPERATIONS):
+            found = self.c.ggml_op_name(number)
+            if found == name:
                 return number
+            if found == layout.LAST_OPERATION:
+                break
         raise EngineUnavailable(f"{self.version} has no operation {name.decode()}.")
 
     def last_complaint(self) -> str:
@@ -145,6 +150,12 @@ def load_library() -> Library:
     """The library, loaded once per process."""
     package, path = _find()
     return Library(package, path)
+
+
+def default_threads() -> int:
+    """All cores of a small machine; half of the threads of a larger one, whose cores are mostly counted twice."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return available if available <= 4 else available // 2
 
 
 def _find() -> tuple[str, Path]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from halo_weave.engine.llamacpp.library import Library
 from halo_weave.engine.protocol import SpecialTokens, Token
+from halo_weave.errors import InputError
 from halo_weave.text.characters import texts_of_pieces
 
 
@@ -24,12 +25,24 @@ class Vocabulary:
         )
 
     def tokenize(self, text: str, *, special: bool = False) -> list[Token]:
-        ids = self._ids(text.encode(errors="replace"), special)
+        ids = self.ids(text, special=special)
         texts = texts_of_pieces(self.piece(token_id) for token_id in ids)
         # Some vocabularies put a space before the first word; it is not part of the text.
         if texts and texts[0].startswith(" ") and not text.startswith(" "):
             texts[0] = texts[0][1:]
         return [Token(token_id, piece) for token_id, piece in zip(ids, texts, strict=True)]
+
+    def ids(self, text: str, *, special: bool = False, framed: bool = False) -> list[int]:
+        """`framed` puts the model's own tokens for beginning and end around the text, if it has such."""
+        encoded = text.encode(errors="replace")
+        room = len(encoded) + 8
+        for _ in range(2):
+            buffer = (ct.c_int32 * room)()
+            count = self._c.llama_tokenize(self._address, encoded, len(encoded), buffer, room, framed, special)
+            if count >= 0:
+                return list(buffer[:count])
+            room = -count
+        raise InputError("The text is too long to be tokenized.")
 
     def detokenize(self, token_ids: Sequence[int]) -> str:
         return b"".join(self.piece(token_id) for token_id in token_ids).decode(errors="replace")
@@ -47,15 +60,6 @@ class Vocabulary:
 
     def has(self, token_id: int) -> bool:
         return 0 <= token_id < self.size
-
-    def _ids(self, text: bytes, special: bool) -> list[int]:
-        room = len(text) + 8
-        buffer = (ct.c_int32 * room)()
-        count = self._c.llama_tokenize(self._address, text, len(text), buffer, room, False, special)
-        if count < 0:
-            buffer = (ct.c_int32 * -count)()
-            count = self._c.llama_tokenize(self._address, text, len(text), buffer, -count, False, special)
-        return list(buffer[:count])
 
     def _read_piece(self, token_id: int) -> bytes:
         if not self.has(token_id):

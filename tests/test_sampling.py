@@ -1,0 +1,59 @@
+"""Choosing tokens from logits."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from halo_weave.engine.llamacpp.library import load_library
+from halo_weave.engine.llamacpp.sampling import Sampler
+from halo_weave.engine.protocol import GenerationSettings
+
+LOGITS = np.array([1.0, 3.0, 2.0, -1.0, 2.9], dtype=np.float32)
+
+
+def chosen(settings: GenerationSettings, count: int = 1, recent: Sequence[int] = ()) -> list[int]:
+    sampler = Sampler(load_library(), settings, recent, len(LOGITS))
+    try:
+        return [sampler.choose(LOGITS) for _ in range(count)]
+    finally:
+        sampler.close()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        GenerationSettings(temperature=0),
+        GenerationSettings(temperature=5, top_k=1),
+        GenerationSettings(temperature=5, top_p=0.01),
+        GenerationSettings(temperature=5, min_p=1.0),
+    ],
+)
+def test_each_of_these_always_takes_the_likeliest(settings: GenerationSettings) -> None:
+    assert chosen(settings, 50) == [1] * 50
+
+
+def test_choices_follow_the_probabilities_of_the_model() -> None:
+    counts = Counter(chosen(GenerationSettings(temperature=1, top_p=1, top_k=0, seed=5), 20_000))
+    expected = np.exp(LOGITS) / np.exp(LOGITS).sum()
+    for token, share in enumerate(expected):
+        assert counts[token] / 20_000 == pytest.approx(share, abs=0.015)
+
+
+def test_top_k_leaves_only_the_likeliest_few() -> None:
+    assert set(chosen(GenerationSettings(temperature=3, top_p=1, top_k=2, seed=1), 200)) == {1, 4}
+
+
+def test_the_same_seed_gives_the_same_choices_and_no_seed_others() -> None:
+    seeded = GenerationSettings(temperature=2, top_p=1, top_k=0, seed=77)
+    assert chosen(seeded, 40) == chosen(seeded, 40)
+    free = GenerationSettings(temperature=2, top_p=1, top_k=0)
+    assert len({tuple(chosen(free, 40)) for _ in range(3)}) > 1
+
+
+def test_a_repeat_penalty_holds_back_what_was_said_lately() -> None:
+    settings = GenerationSettings(temperature=0, repeat_penalty=1.5)
+    assert chosen(settings, recent=[1]) == [4]
+    assert chosen(settings, 2) == [1, 4]
+    assert chosen(GenerationSettings(temperature=0), recent=[1]) == [1]
