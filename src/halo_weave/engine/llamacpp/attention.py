@@ -140,6 +140,8 @@ class AttentionTap:
         if layer == 0:
             count = tokens if self._listen == "all" else 1
             self._rows.append(_Rows(self._choice, len(self._layers), count, heads, cells))
+        elif not self._rows:
+            return  # the first layer has no attention, and so there is no row over all layers
         index = self._layers.get(layer)
         if index is not None and tensor.type == TYPE_F32:
             values = data.view(np.float32).reshape(heads, tokens, cells)

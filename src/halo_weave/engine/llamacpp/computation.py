@@ -46,6 +46,11 @@ class Computation:
         self._batch = _Batch()
 
     @property
+    def has_memory(self) -> bool:
+        """Whether a token can build on those read before; not so for models that take a text as a whole."""
+        return bool(self._memory)
+
+    @property
     def can_shift(self) -> bool:
         return bool(self._c.llama_memory_can_shift(self._memory))
 

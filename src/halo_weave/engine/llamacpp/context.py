@@ -138,8 +138,8 @@ class LlamaContext:
             return SyncReport(kept=0, removed=removed, restored=0, decoded=0, seconds=0.0)
         return self._edit(wanted, observe)._replace(removed=removed)
 
-    def _edit(self, wanted: list[Placed], observe: bool) -> SyncReport:
-        edit = Edit(self._editor, self._held, wanted, observe=observe)
+    def _edit(self, wanted: list[Placed], observe: bool, *, can_be_stopped: bool = True) -> SyncReport:
+        edit = Edit(self._editor, self._held, wanted, observe=observe, can_be_stopped=can_be_stopped)
         self._settled = None
         try:
             report, self._settled = edit.run()
@@ -212,7 +212,8 @@ class LlamaContext:
                 self._computation.remove(INSERTION, -1)
             elif not (self._editor.can_drop_tail and self._computation.remove(MAIN, len(before.tokens))):
                 self._forget()
-                self._edit(before.tokens, observe=False)
+                if before.tokens:
+                    self._edit(before.tokens, observe=False, can_be_stopped=False)
 
     def _likeliest(self, ids: list[int], count: int, sequence: int) -> Iterator[int]:
         place = len(self._held.tokens)

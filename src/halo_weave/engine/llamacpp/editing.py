@@ -98,12 +98,15 @@ class Editor:
 class Edit:
     """One edit under way. `held` is what can be relied on if it is broken off."""
 
-    def __init__(self, editor: Editor, old: Held, wanted: list[Placed], *, observe: bool) -> None:
+    def __init__(
+        self, editor: Editor, old: Held, wanted: list[Placed], *, observe: bool, can_be_stopped: bool = True
+    ) -> None:
         self._editor = editor
         self._computation = editor.computation
         self._wanted = wanted
         self._cells: Cells = np.full(len(wanted), -1, dtype=np.int64)
         self._observe = observe and editor.tap is not None
+        self._can_be_stopped = can_be_stopped
         self._observed: list[tuple[int, Attention]] = []
         self._restored = 0
         self._decoded = 0
@@ -229,7 +232,7 @@ class Edit:
 
     def _require_going_on(self, place: int) -> None:
         """Break off if asked to; what stands before `place` can be relied on if nothing stands behind it."""
-        if self._editor.is_stopped():
+        if self._can_be_stopped and self._editor.is_stopped():
             if np.all(self._cells[place:] < 0) and not self._has_moves_to_carry_out:
                 self.held = Held(self._wanted[:place], self._cells[:place])
             raise EngineStopped("Reading the context was stopped.")

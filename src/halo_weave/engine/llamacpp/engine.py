@@ -8,7 +8,7 @@ from halo_weave.engine.llamacpp.computation import MAIN, Computation
 from halo_weave.engine.llamacpp.context import LlamaContext
 from halo_weave.engine.llamacpp.kept_rows import KeptRows
 from halo_weave.engine.llamacpp.library import default_threads, load_library
-from halo_weave.engine.llamacpp.model import Model
+from halo_weave.engine.llamacpp.model import NO_TOKEN_BY_TOKEN, Model
 from halo_weave.engine.protocol import Abilities, Ability, AttentionChoice, ModelFacts, Token
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import EngineError, EngineUnavailable, InputError
@@ -100,6 +100,8 @@ class LlamaEngine:
         except EngineError as error:
             return Abilities(attention=Ability(False, str(error)), editing=Ability(False, str(error)))
         try:
+            if not computation.has_memory:
+                raise EngineUnavailable(f"The model {self.model.path} cannot chat: {NO_TOKEN_BY_TOKEN}.")
             why_not_editing = self.model.why_not_editable()
             if not why_not_editing and not computation.can_shift:
                 why_not_editing = "the library cannot move the keys of this model"

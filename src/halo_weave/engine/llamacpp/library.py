@@ -18,6 +18,8 @@ from halo_weave.engine.llamacpp.layout import Batch, ContextParams, ModelParams,
 from halo_weave.errors import EngineUnavailable
 
 _WARNING = 3
+_ONLY_THAT_IT_FAILED = "failed to load model"
+"""What the library says last of all when a model cannot be loaded; the line before tells why."""
 
 _POINTER = ct.c_void_p
 _INTS = ct.POINTER(ct.c_int32)
@@ -141,7 +143,8 @@ class Library:
         self._complaints.clear()
 
     def _log(self, level: int, text: bytes | None, _user_data: object) -> None:
-        if level >= _WARNING and text and (line := text.decode(errors="replace").strip()):
+        line = text.decode(errors="replace").strip() if text else ""
+        if level >= _WARNING and line and _ONLY_THAT_IT_FAILED not in line:
             self._complaints.append(line)
 
 
@@ -174,7 +177,18 @@ def _find() -> tuple[str, Path]:
     raise EngineUnavailable("No llama.cpp library is installed; install xllamacpp or llama-cpp-python.")
 
 
+def _share_processors() -> None:
+    """Let the library's threads wait for each other for a short time before they sleep.
+
+    By default they spin for about a millisecond. Where anything else wants the processors, the thread that is waited
+    for is then kept from running by those that wait: two models side by side on two cores became many times slower.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
+
 def _load(path: Path) -> Any:
+    _share_processors()
     try:
         library = ct.CDLL(str(path))
         for name, (result, arguments) in _SIGNATURES.items():

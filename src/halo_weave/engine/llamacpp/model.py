@@ -10,6 +10,8 @@ from halo_weave.engine.llamacpp.vocabulary import Vocabulary
 from halo_weave.errors import EngineUnavailable
 from halo_weave.text.chat_template import ChatTemplate, from_jinja
 
+NO_TOKEN_BY_TOKEN = "it does not write text token by token"
+
 _GGUF_MAGIC = b"GGUF"
 
 
@@ -92,7 +94,7 @@ class Model:
         """Why the model cannot chat at all; empty if it can."""
         c, address = self.library.c, self.address
         if not c.llama_model_has_decoder(address) or c.llama_model_is_diffusion(address):
-            return "it does not write text token by token"
+            return NO_TOKEN_BY_TOKEN
         if c.llama_model_has_encoder(address):
             return "models with an encoder are not supported"
         return ""
