@@ -1,0 +1,282 @@
+"""Splitting a turn into chunks: paragraphs and code blocks of a minimum size, found while the tokens come.
+
+A new chunk may begin at a line that is not blank and follows a blank line, a line that starts with `}` or the end of a
+fenced block, and at a line that opens a fenced block; never inside one. So blank lines belong to what stands before
+them. It does begin there once the chunk before it has the minimum of tokens.
+
+Fences are those of CommonMark (``` or ~~~, three signs or more, indented by up to three spaces, closed by at least as
+many of the same sign; one that is never closed lasts to the end), except that fences inside quotes or deeper in lists
+are not looked for. Lines end with a line feed, with or without a carriage return before it.
+
+Chunks are made of whole tokens. Where a new chunk should begin inside a token, it begins behind that token; if this
+place is inside a fenced block, before that token; and if both are inside one, not at all. Tokens without text (parts of
+a character that a later token completes) belong to what follows.
+"""
+
+import re
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterable
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from halo_weave.errors import SettingError
+
+MIN_TOKENS = 64
+
+_BLANKS = " \t\r"
+_FENCE_INDENTS = ("", " ", "  ", "   ")
+_NOT_YET_CLOSED = float("inf")
+_SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]*_]*\s*$")
+_SENTENCE_END_WITHOUT_SPACE = re.compile(r"[。！？][」』”’）]*\s*$")
+
+
+class HasText(Protocol):
+    @property
+    def text(self) -> str: ...
+
+
+TokenT = TypeVar("TokenT", bound=HasText)
+
+
+def chunks_of(
+    tokens: Iterable[TokenT], *, min_tokens: int = MIN_TOKENS, max_tokens: int = 0
+) -> list[tuple[TokenT, ...]]:
+    """The chunks of a whole turn; joined they are the turn. See `Chunker` for the settings."""
+    chunker: Chunker[TokenT] = Chunker(min_tokens=min_tokens, max_tokens=max_tokens)
+    chunks = [chunk for token in tokens for chunk in chunker.push(token)]
+    return chunks + chunker.finish()
+
+
+class Chunker(Generic[TokenT]):
+    """Tokens of one turn in, chunks out as soon as it is certain where they end.
+
+    Every chunk but the last has at least `min_tokens`. With `max_tokens`, longer chunks are divided at the last line
+    end, else sentence end, else space in their second half. Fenced blocks are then divided only if one alone is longer
+    than that, so a chunk may have up to `min_tokens` more than `max_tokens`; 0 never divides.
+    """
+
+    def __init__(self, *, min_tokens: int = MIN_TOKENS, max_tokens: int = 0) -> None:
+        if min_tokens < 1:
+            raise SettingError(f"The smallest chunk has {min_tokens} tokens; it must have at least 1.")
+        if max_tokens and max_tokens < min_tokens:
+            raise SettingError(
+                f"The largest chunk has {max_tokens} tokens; it must have at least {min_tokens}, the smallest chunk's."
+            )
+        self._min_tokens = min_tokens
+        self._max_tokens = max_tokens
+        self._blocks = _Blocks()
+        self._tokens: list[TokenT] = []
+        self._places = [0]  # where each token begins in the turn's text, and where the last one ends
+        self._last_free = 0  # the largest size so far at which the chunk would not end inside a fence
+
+    def push(self, token: TokenT) -> list[tuple[TokenT, ...]]:
+        self._blocks.push(token.text)
+        self._tokens.append(token)
+        self._places.append(self._blocks.length)
+        chunks = self._finished_chunks()
+        if self._is_free(len(self._tokens)):
+            self._last_free = len(self._tokens)
+        return chunks
+
+    def finish(self) -> list[tuple[TokenT, ...]]:
+        """The rest of the turn. Afterwards nothing more can be pushed."""
+        self._blocks.finish()
+        chunks = self._finished_chunks()
+        return [*chunks, self._cut(len(self._tokens))] if self._tokens else chunks
+
+    def _finished_chunks(self) -> list[tuple[TokenT, ...]]:
+        chunks = [self._cut(size) for size in iter(self._next_size, None)]
+        if self._max_tokens:
+            chunks += [self._cut(size) for size in iter(self._next_divided_size, None)]
+        return chunks
+
+    def _next_size(self) -> int | None:
+        """Tokens of the chunk that ends before the next line known to begin a new one, if any."""
+        starts = self._blocks.starts
+        while starts:
+            size = bisect_left(self._places, starts[0])
+            if self._places[size] > self._blocks.known_up_to:
+                return None
+            starts.popleft()
+            if self._is_inside_fence(size):
+                size -= 1
+            if size >= self._min_tokens and not self._is_inside_fence(size):
+                return size
+        return None
+
+    def _next_divided_size(self) -> int | None:
+        """Tokens of the first part of a chunk that has grown too long, if it has."""
+        if len(self._tokens) <= self._max_tokens:
+            return None
+        smallest = max(self._min_tokens, self._max_tokens // 2)
+        sizes = range(smallest, self._max_tokens + 1)
+        if self._last_free >= smallest:
+            return max(filter(self._is_free, sizes), key=self._quality_of_end, default=self._last_free)
+        if len(self._tokens) - self._last_free <= self._max_tokens:
+            return None
+        if self._last_free >= self._min_tokens:
+            return self._last_free
+        return max((self._last_free + size for size in sizes), key=self._quality_of_end)
+
+    def _is_free(self, size: int) -> bool:
+        return self._places[size] <= self._blocks.known_up_to and not self._is_inside_fence(size)
+
+    def _is_inside_fence(self, size: int) -> bool:
+        return self._blocks.is_inside_fence(self._places[size])
+
+    def _quality_of_end(self, size: int) -> tuple[int, int]:
+        before = self._tokens[size - 1].text
+        after = self._tokens[size].text if size < len(self._tokens) else ""
+        is_word_end = before[-1:].isspace() or after[:1].isspace()
+        if not before:
+            kind = -1
+        elif before.endswith("\n"):
+            kind = 3
+        elif (is_word_end and _SENTENCE_END.search(before)) or _SENTENCE_END_WITHOUT_SPACE.search(before):
+            kind = 2
+        else:
+            kind = int(is_word_end)
+        return kind, size
+
+    def _cut(self, size: int) -> tuple[TokenT, ...]:
+        chunk = tuple(self._tokens[:size])
+        del self._tokens[:size]
+        del self._places[:size]
+        self._last_free = max(0, self._last_free - size)
+        self._blocks.forget_before(self._places[0])
+        return chunk
+
+
+class _Fence(NamedTuple):
+    sign: str
+    length: int
+
+
+class _Blocks:
+    """Finds in a text that comes in pieces where blocks start and fences are; all places count characters."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self.starts: deque[int] = deque()
+        """Where lines begin that may begin a chunk; the reader takes them away."""
+        self._fences: list[tuple[int, float]] = []
+        self._open_fence: _Fence | None = None
+        self._line = _Line()
+        self._line_start = 0
+        self._line_is_start = False
+        self._is_after_block = False
+
+    @property
+    def known_up_to(self) -> int:
+        """It is certain of all places up to here whether they are inside a fence."""
+        is_certain = self._open_fence is not None or not self._line.may_open_fence
+        return self.length if is_certain else self._line_start
+
+    def is_inside_fence(self, place: int) -> bool:
+        fences_before = bisect_left(self._fences, (place, 0))
+        return fences_before > 0 and place < self._fences[fences_before - 1][1]
+
+    def forget_before(self, place: int) -> None:
+        self._fences = [fence for fence in self._fences if fence[1] > place]
+
+    def push(self, text: str) -> None:
+        first, *others = text.split("\n")
+        self._extend_line(first)
+        for part in others:
+            self.length += 1
+            self._end_line()
+            self._extend_line(part)
+
+    def finish(self) -> None:
+        self._end_line()
+
+    def _extend_line(self, part: str) -> None:
+        self._line.extend(part)
+        self.length += len(part)
+        if self._is_after_block and not self._line.is_blank:
+            self._mark_start()
+
+    def _mark_start(self) -> None:
+        if not self._line_is_start:
+            self.starts.append(self._line_start)
+            self._line_is_start = True
+
+    def _end_line(self) -> None:
+        line = self._line
+        if self._open_fence is not None:
+            self._is_after_block = line.closes(self._open_fence)
+            if self._is_after_block:
+                self._open_fence = None
+                self._fences[-1] = (self._fences[-1][0], self.length)
+        elif opened := line.opened_fence:
+            self._mark_start()
+            self._is_after_block = False
+            self._open_fence = opened
+            self._fences.append((self._line_start, _NOT_YET_CLOSED))
+        else:
+            self._is_after_block = line.is_blank or line.starts_with_brace
+        self._line, self._line_start, self._line_is_start = _Line(), self.length, False
+
+
+class _Line:
+    """What a line is, told from a few facts so that a line of any length and any number of pieces costs little."""
+
+    def __init__(self) -> None:
+        self._indent = ""
+        self._sign = ""
+        self._sign_count = 0
+        self._has_rest = False
+        self._rest_is_blank = True
+        self._rest_has_sign = False
+
+    def extend(self, part: str) -> None:
+        if not self._sign:
+            part = self._take_indent(part)
+        if self._sign and not self._has_rest:
+            part = self._take_signs(part)
+        if part:
+            self._has_rest = True
+            self._rest_is_blank = self._rest_is_blank and not part.strip(_BLANKS)
+            self._rest_has_sign = self._rest_has_sign or self._sign in part
+
+    def _take_indent(self, part: str) -> str:
+        beyond = part.lstrip(_BLANKS)
+        self._indent = (self._indent + part[: len(part) - len(beyond)])[:4]
+        self._sign = beyond[:1]
+        return beyond
+
+    def _take_signs(self, part: str) -> str:
+        beyond = part.lstrip(self._sign)
+        self._sign_count += len(part) - len(beyond)
+        return beyond
+
+    @property
+    def is_blank(self) -> bool:
+        return not self._sign
+
+    @property
+    def starts_with_brace(self) -> bool:
+        return self._sign == "}" and not self._indent
+
+    @property
+    def may_open_fence(self) -> bool:
+        """Whether the line may still turn out to open a fence, or does."""
+        if self._indent not in _FENCE_INDENTS:
+            return False
+        if self._sign not in ("`", "~"):
+            return not self._sign
+        return self.opened_fence is not None or not self._has_rest
+
+    @property
+    def opened_fence(self) -> _Fence | None:
+        # ```so``` is code inside a paragraph; tildes have no such meaning.
+        is_inline_code = self._sign == "`" and self._rest_has_sign
+        return _Fence(self._sign, self._sign_count) if self._is_fence and not is_inline_code else None
+
+    def closes(self, fence: _Fence) -> bool:
+        is_long_enough = self._sign == fence.sign and self._sign_count >= fence.length
+        return self._is_fence and is_long_enough and self._rest_is_blank
+
+    @property
+    def _is_fence(self) -> bool:
+        return self._sign in ("`", "~") and self._sign_count >= 3 and self._indent in _FENCE_INDENTS
