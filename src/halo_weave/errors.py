@@ -8,7 +8,12 @@ HaloError
  │    ├── EngineUnavailable  it is not there: no library, no model, no server
  │    ├── EngineProtocolError  a server answered with something that is not the protocol
  │    └── EngineStopped      somebody stopped the work under way
- └── EmbedderError        texts could not be turned into vectors
+ ├── EmbedderError        texts could not be turned into vectors
+ └── StoreError           the memory could not be read or written
+      ├── StoreConflict      what was to be written is there already; nothing was written
+      ├── StoreUnavailable   it is locked, full, read-only or not there
+      ├── StoreDamaged       the file is no memory, or no longer what was written
+      └── StoreTooNew        a newer program has changed the memory's form
 
 Every message is one sentence that names the value at fault and, where there is one, the way out.
 """
@@ -52,4 +57,24 @@ class EngineStopped(EngineError):
 
 
 class EmbedderError(HaloError):
+    pass
+
+
+class StoreError(HaloError):
+    pass
+
+
+class StoreConflict(StoreError):
+    pass
+
+
+class StoreUnavailable(StoreError):
+    pass
+
+
+class StoreDamaged(StoreError):
+    pass
+
+
+class StoreTooNew(StoreError):
     pass

@@ -1,0 +1,73 @@
+"""A place where the writers of several processes queue, and which the operating system frees when its holder dies.
+
+It only keeps them from getting into each other's way: whatever it stands beside must guard itself. So nobody waits
+here for ever, and where files cannot be locked everybody passes.
+"""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_FIRST_PAUSE_S = 0.0001
+_LONGEST_PAUSE_S = 0.002
+
+
+class FileLock:
+    def __init__(self, path: Path, timeout_s: float) -> None:
+        self._path = path
+        self._timeout_s = timeout_s
+        self._file: int | None = None
+        self._threads = threading.Lock()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Alone among the threads that share this object; among processes too, unless the wait took too long."""
+        with self._threads:
+            if self._file is None:
+                self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+            is_locked = _lock(self._file, self._timeout_s)
+            try:
+                yield
+            finally:
+                if is_locked:
+                    _unlock(self._file)
+
+    def close(self) -> None:
+        with self._threads:
+            if self._file is not None:
+                os.close(self._file)
+                self._file = None
+
+
+if sys.platform == "win32":
+
+    def _lock(file: int, timeout_s: float) -> bool:  # noqa: ARG001
+        return False
+
+    def _unlock(file: int) -> None:
+        pass
+
+else:
+    import fcntl
+
+    def _lock(file: int, timeout_s: float) -> bool:
+        deadline = time.monotonic() + timeout_s
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    return False
+            except OSError:
+                return False  # a file system without locks
+            time.sleep(pause_s)
+            pause_s = min(pause_s * 1.5, _LONGEST_PAUSE_S)
+
+    def _unlock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)

@@ -1,0 +1,78 @@
+"""Positions and turns outside of Python: whole numbers from 0 without an upper limit.
+
+In a database they are keys: bytes whose order is the numbers' order. In JSON they are decimal text, because JSON's
+readers lose digits past 2^53.
+"""
+
+import re
+
+from halo_weave.errors import InputError
+
+_SHORT_LENGTH = 254
+_ESCAPE = 255
+_LONG_LENGTH_BYTES = 8
+_DECIMAL = re.compile(r"0|[1-9][0-9]*", re.ASCII)
+# Python refuses to convert more than 4,300 digits at once, and may be set to refuse more than 640.
+_DIGITS_AT_ONCE = 600
+_SHOWN_CHARACTERS = 60
+
+
+def require_number(number: int) -> None:
+    if type(number) is not int:
+        raise InputError(f"{_shown(repr(number))} is not a whole number.")
+    if number < 0:
+        raise InputError(f"-{_shown(_digits(-number))} is below 0; positions and turns are counted from 0.")
+
+
+def key_of_number(number: int) -> bytes:
+    """The length in bytes, then the bytes from the highest; 255 says that eight bytes of length follow."""
+    require_number(number)
+    length = (number.bit_length() + 7) // 8
+    body = number.to_bytes(length, "big")
+    if length <= _SHORT_LENGTH:
+        return bytes((length,)) + body
+    return bytes((_ESCAPE,)) + length.to_bytes(_LONG_LENGTH_BYTES, "big") + body
+
+
+def number_of_key(key: bytes) -> int:
+    """Only the one key that `key_of_number` gives for a number is taken."""
+    length = len(key) - 1
+    if 0 <= length <= _SHORT_LENGTH and key[0] == length and not key.startswith(b"\0", 1):
+        return int.from_bytes(key[1:], "big")
+    number = int.from_bytes(key[1 + _LONG_LENGTH_BYTES :], "big")
+    if key_of_number(number) != key:
+        raise InputError(f"The key {_shown(key.hex())} is not the key of a number.")
+    return number
+
+
+def text_of_number(number: int) -> str:
+    require_number(number)
+    return _digits(number)
+
+
+def number_of_text(text: object) -> int:
+    """Plain ASCII digits without a sign, spaces or leading zeros; anything else is refused."""
+    if not isinstance(text, str) or not _DECIMAL.fullmatch(text):
+        raise InputError(f"{_shown(repr(text))} is not a whole number from 0, written as text in plain digits.")
+    return _number(text)
+
+
+def _digits(number: int) -> str:
+    # 3.33 bits make a digit; a number of at most this many bits has at most _DIGITS_AT_ONCE digits.
+    if number.bit_length() <= _DIGITS_AT_ONCE * 3:
+        return str(number)
+    low_digits = number.bit_length() * 3 // 20
+    high, low = divmod(number, 10**low_digits)
+    return _digits(high) + _digits(low).rjust(low_digits, "0")
+
+
+def _number(digits: str) -> int:
+    if len(digits) <= _DIGITS_AT_ONCE:
+        return int(digits)
+    half = len(digits) // 2
+    scale: int = 10 ** (len(digits) - half)
+    return _number(digits[:half]) * scale + _number(digits[half:])
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."

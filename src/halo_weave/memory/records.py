@@ -1,0 +1,223 @@
+"""What travels to and from the memory. A record that exists is sound: each checks itself when it is made."""
+
+import itertools
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.engine.protocol import Token
+from halo_weave.errors import InputError
+from halo_weave.memory.numbers import require_number, text_of_number
+from halo_weave.memory.packing import pack, unpack
+
+Role = Literal["system", "user", "assistant"]
+Action = Literal["delete", "undelete", "merge"]
+VectorMatrix = NDArray[np.float16] | NDArray[np.float32]
+
+_ROLES = get_args(Role)
+_LARGEST_INDEX = 2**63 - 1
+
+
+class Reservation(msgspec.Struct, frozen=True):
+    """Two turns and the positions from `position_start` up to, but without, `position_end`; nobody else gets them."""
+
+    turn_user: int
+    turn_assistant: int
+    position_start: int
+    position_end: int
+
+
+class ChunkKey(msgspec.Struct, frozen=True, order=True):
+    """A chunk's identity: never used twice. `index` counts the chunks of a turn from 0."""
+
+    turn: int
+    index: int
+    role: Role
+
+    def __str__(self) -> str:
+        return f"{text_of_number(self.turn)}:{self.index} ({self.role})"
+
+
+class Chunk(msgspec.Struct, frozen=True):
+    """A piece of a turn whose tokens stand at consecutive positions.
+
+    `packed_ids` and `packed_lengths` have an entry per token: its id, and how many characters of `text` are its own.
+    `embedder` names the one whose vector was put last; the store fills it in, and it is no part of what is written.
+    """
+
+    key: ChunkKey
+    text: str
+    packed_ids: bytes
+    packed_lengths: bytes
+    first_position: int
+    time: datetime
+    metadata: dict[str, Any] | None = None
+    embedder: str | None = None
+    deleted: bool = False
+    deleted_at: datetime | None = None
+    undeleted_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        _require_key(self.key)
+        require_number(self.first_position)
+        _require_whole_characters(self.key, self.text)
+        _require_pieces(self)
+        for time in (self.time, self.deleted_at, self.undeleted_at):
+            _require_aware(self.key, time)
+        _require_json(self.key, self.metadata)
+
+    @classmethod
+    def of_tokens(
+        cls,
+        key: ChunkKey,
+        tokens: Sequence[Token],
+        *,
+        first_position: int,
+        time: datetime,
+        metadata: dict[str, Any] | None = None,
+    ) -> Self:
+        return cls(
+            key=key,
+            text="".join(token.text for token in tokens),
+            packed_ids=pack([token.id for token in tokens]),
+            packed_lengths=pack([len(token.text) for token in tokens]),
+            first_position=first_position,
+            time=time,
+            metadata=metadata,
+        )
+
+    @property
+    def token_ids(self) -> NDArray[np.int32]:
+        return unpack(self.packed_ids)
+
+    @property
+    def token_count(self) -> int:
+        return len(self.token_ids)
+
+    @property
+    def end_position(self) -> int:
+        """The position behind the last token."""
+        return self.first_position + self.token_count
+
+    def tokens(self) -> list[Token]:
+        ends = list(itertools.accumulate(unpack(self.packed_lengths).tolist(), initial=0))
+        pieces = (self.text[start:end] for start, end in itertools.pairwise(ends))
+        return [Token(token_id, piece) for token_id, piece in zip(self.token_ids.tolist(), pieces, strict=True)]
+
+
+class Stored(NamedTuple):
+    """A chunk with its number in this store, by which words and vectors refer to it."""
+
+    id: int
+    chunk: Chunk
+
+
+class PlacedToken(NamedTuple):
+    position: int
+    token_id: int
+    text: str
+    key: ChunkKey
+
+
+class Changed(NamedTuple):
+    """What a request changed, and what was so already."""
+
+    changed: tuple[ChunkKey, ...]
+    unchanged: tuple[ChunkKey, ...]
+
+
+class AuditEntry(msgspec.Struct, frozen=True):
+    """Who changed what in the record, and when. `merge` names the chunk that was merged into the one before it."""
+
+    number: int
+    time: datetime
+    origin: str
+    action: Action
+    key: ChunkKey
+
+
+class WordMatch(NamedTuple):
+    """`score` is BM25: larger is better."""
+
+    id: int
+    score: float
+
+
+class VectorChanges(NamedTuple):
+    """What happened to an embedder's vectors, each chunk at most once; go on from `change_number`.
+
+    `vectors` has a row for each of `ids`; the vectors of `removed` are gone.
+    """
+
+    change_number: int
+    ids: NDArray[np.int64]
+    vectors: VectorMatrix
+    removed: NDArray[np.int64]
+
+
+class Stats(msgspec.Struct, frozen=True):
+    """`chunks` and `tokens` are all in the record but what was merged away; `deleted_chunks` are among them."""
+
+    chunks: int
+    deleted_chunks: int
+    merged_chunks: int
+    tokens: int
+    next_turn: int
+    next_position: int
+    vectors: dict[str, int]
+    change_number: int
+    schema_version: int
+    bytes: int
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _require_key(key: ChunkKey) -> None:
+    require_number(key.turn)
+    if key.role not in _ROLES:
+        raise InputError(f"The role {key.role!r} is not one of {', '.join(_ROLES)}.")
+    if type(key.index) is not int or not 0 <= key.index <= _LARGEST_INDEX:
+        raise InputError(f"The index {key.index!r} of a chunk is not a whole number from 0 to {_LARGEST_INDEX}.")
+
+
+def _require_whole_characters(key: ChunkKey, text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"The text of chunk {key} has half of a character at place {error.start}, which cannot be kept."
+        ) from None
+
+
+def _require_pieces(chunk: Chunk) -> None:
+    tokens, lengths = chunk.token_count, unpack(chunk.packed_lengths)
+    if tokens == 0:
+        raise InputError(f"Chunk {chunk.key} has no tokens.")
+    if len(lengths) != tokens:
+        raise InputError(f"Chunk {chunk.key} has {tokens} tokens, but {len(lengths)} pieces of text.")
+    if (characters := int(lengths.sum(dtype=np.int64))) != len(chunk.text):
+        raise InputError(
+            f"The pieces of chunk {chunk.key} have {characters} characters, but its text has {len(chunk.text)}."
+        )
+
+
+def _require_aware(key: ChunkKey, time: datetime | None) -> None:
+    if time is not None and time.tzinfo is None:
+        raise InputError(f"The time {time} of chunk {key} has no time zone.")
+
+
+def _require_json(key: ChunkKey, metadata: object) -> None:
+    if metadata is None:
+        return
+    try:
+        is_json = isinstance(metadata, dict) and msgspec.json.decode(msgspec.json.encode(metadata)) == metadata
+    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
+        is_json = False
+    if not is_json:
+        raise InputError(f"The metadata of chunk {key} is not a JSON object that would come back as it is.")

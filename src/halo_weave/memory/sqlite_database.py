@@ -1,0 +1,274 @@
+"""The memory's SQLite file: made whole or not at all, brought to the present form, read and written in transactions."""
+
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from halo_weave.errors import InputError, StoreDamaged, StoreTooNew, StoreUnavailable
+from halo_weave.memory.file_lock import FileLock
+from halo_weave.memory.sqlite_errors import read_only, store_error
+from halo_weave.memory.sqlite_schema import APPLICATION_ID, MIGRATIONS
+
+_OLDEST_SQLITE = (3, 37, 0)
+_CACHE_KIB = 16 * 1024
+_LARGEST_IDLE_WAL_BYTES = 64 * 1024 * 1024
+
+
+class Database:
+    """Reads go on beside each other and beside a write. Writes queue: first in this process, then at a file lock.
+
+    SQLite alone would let writers poll with ever longer pauses, which with several processes costs most of the time.
+    """
+
+    def __init__(self, path: Path, *, timeout_s: float) -> None:
+        if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+            raise StoreUnavailable(f"SQLite {sqlite3.sqlite_version} is too old for the memory; 3.37 is needed.")
+        self.path = path.absolute()
+        self._timeout_s = timeout_s
+        self._lock = FileLock(_beside(self.path, "-lock"), timeout_s)
+        self._idle_readers: list[sqlite3.Connection] = []
+        self._writers: dict[bool, sqlite3.Connection] = {}
+        self._is_closed = False
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """One unchanging view of the memory, whatever others write meanwhile."""
+        try:
+            connection = self._reader()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+                connection.execute("ROLLBACK")
+            except BaseException:
+                connection.close()
+                raise
+        except sqlite3.Error as error:
+            raise store_error(self.path, error) from error
+        self._put_back(connection)
+
+    @contextmanager
+    def writing(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+        """A write that others see wholly, once this has returned, or not at all.
+
+        Without `durable` a power cut may take it back, but never something that was written after it.
+        """
+        try:
+            with self._lock.held():
+                connection = self._writer(durable)
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield connection
+                    connection.execute("COMMIT")
+                except BaseException:
+                    with suppress(sqlite3.Error):
+                        connection.execute("ROLLBACK")
+                    raise
+        except sqlite3.Error as error:
+            raise store_error(self.path, error) from error
+        except PermissionError as error:
+            raise read_only(self.path) from error
+        except OSError as error:
+            raise StoreUnavailable(f"The memory {self.path} cannot be written: {error.strerror}.") from error
+
+    def backup(self, target: Path) -> None:
+        if target.exists():
+            raise InputError(f"There is a file at {target} already; name another one for the backup.")
+        try:
+            with _new_file(target) as temporary, self.reading() as source, closing(_connect(temporary, 0)) as copy:
+                source.backup(copy)
+                self._require_sound(copy)
+                # One file that is complete without a journal beside it; opening it as a memory changes it back.
+                copy.execute("PRAGMA journal_mode = DELETE")
+        except sqlite3.Error as error:
+            raise store_error(target, error) from error
+        except OSError as error:
+            raise StoreUnavailable(f"The backup {target} cannot be written: {error.strerror}.") from error
+
+    @contextmanager
+    def copied(self) -> Iterator[sqlite3.Connection]:
+        """A copy to do anything with, thrown away in the end, while others go on with the memory itself."""
+        try:
+            with tempfile.TemporaryDirectory(prefix=f".{self.path.name}-", dir=self.path.parent) as folder:
+                file = Path(folder) / self.path.name
+                file.touch()
+                with closing(_connect(file, 0)) as copy:
+                    copy.execute("PRAGMA synchronous = OFF")
+                    with self.reading() as source:
+                        source.backup(copy)
+                    yield copy
+        except sqlite3.Error as error:
+            raise store_error(self.path, error) from error
+        except OSError as error:
+            raise StoreUnavailable(f"The memory {self.path} cannot be copied beside it: {error.strerror}.") from error
+
+    def close(self) -> None:
+        self._is_closed = True
+        while self._idle_readers:
+            self._idle_readers.pop().close()
+        while self._writers:
+            self._writers.popitem()[1].close()
+        self._lock.close()
+
+    def _prepare(self) -> None:
+        try:
+            if not self.path.exists():
+                self._create()
+            if self.path.stat().st_size == 0:
+                raise StoreDamaged(f"The file {self.path} is empty, which a memory never is; restore a backup of it.")
+            with self.reading() as connection:
+                version = self._version(connection)
+                journal_mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
+        except PermissionError as error:
+            raise StoreUnavailable(f"The memory {self.path} may not be read or made by this user.") from error
+        except OSError as error:
+            raise StoreUnavailable(f"The memory {self.path} cannot be opened: {error.strerror}.") from error
+        if version < len(MIGRATIONS):
+            with self.writing() as connection:
+                _migrate(connection, self._version(connection))
+        if journal_mode != "wal":
+            self._switch_to_wal()
+
+    def _create(self) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self._lock.held():
+            if self.path.exists():
+                return
+            journal = _beside(self.path, "-wal")
+            if journal.exists():
+                raise StoreDamaged(
+                    f"The memory {self.path} is missing, but its journal {journal.name} is there; put the memory back, "
+                    "or move the journal away."
+                )
+            try:
+                with _new_file(self.path) as temporary, closing(_connect(temporary, 0)) as connection:
+                    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                    connection.execute("BEGIN IMMEDIATE")
+                    _migrate(connection, 0)
+                    connection.execute("COMMIT")
+                    connection.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.Error as error:
+                raise store_error(self.path, error) from error
+
+    def _version(self, connection: sqlite3.Connection) -> int:
+        if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            raise StoreDamaged(f"The file {self.path} is a database, but not a memory of Halo Weave; name another one.")
+        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > len(MIGRATIONS):
+            raise StoreTooNew(
+                f"The memory {self.path} has version {version}, but this program knows versions up to "
+                f"{len(MIGRATIONS)}; update Halo Weave to open it."
+            )
+        return version
+
+    def _require_sound(self, copy: sqlite3.Connection) -> None:
+        (finding,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+        if finding != "ok":
+            raise StoreDamaged(f"The memory {self.path} is damaged ({finding}); no backup was made of it.")
+
+    def _switch_to_wal(self) -> None:
+        try:
+            with closing(_connect(self.path, self._timeout_s)) as connection:
+                connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.Error as error:
+            raise store_error(self.path, error) from error
+
+    def _reader(self) -> sqlite3.Connection:
+        self._require_open()
+        try:
+            return self._idle_readers.pop()
+        except IndexError:
+            return _connect(self.path, self._timeout_s)
+
+    def _put_back(self, connection: sqlite3.Connection) -> None:
+        self._idle_readers.append(connection)
+        if self._is_closed:
+            self.close()
+
+    def _writer(self, durable: bool) -> sqlite3.Connection:
+        self._require_open()
+        if durable not in self._writers:
+            connection = _connect(self.path, self._timeout_s)
+            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._writers[durable] = connection
+        return self._writers[durable]
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise StoreUnavailable(f"The memory {self.path} was closed by this program.")
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _connect(path: Path, timeout_s: float) -> sqlite3.Connection:
+    # mode=rw: a file that has vanished is an error, not a new empty memory.
+    connection = sqlite3.connect(
+        f"{path.as_uri()}?mode=rw", uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA cell_size_check = ON")
+        connection.execute("PRAGMA fullfsync = ON")  # what macOS calls synced may still be in the drive's cache
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        connection.execute(f"PRAGMA journal_size_limit = {_LARGEST_IDLE_WAL_BYTES}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _migrate(connection: sqlite3.Connection, version: int) -> None:
+    """To be run in a transaction."""
+    for script in MIGRATIONS[version:]:
+        for statement in _statements(script):
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Python's own `executescript` would commit first."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+@contextmanager
+def _new_file(path: Path) -> Iterator[Path]:
+    """A temporary file beside `path` that takes its name once it is complete and on the disk."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", suffix=".part", dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        _sync(temporary)
+        temporary.rename(path)
+        _sync_folder(path.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name == "nt":
+        return  # Windows knows no way to open a folder for this
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

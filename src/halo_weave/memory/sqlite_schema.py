@@ -1,0 +1,89 @@
+"""The tables of the memory in SQLite, as numbered steps. A step that was ever released is never changed: add another.
+
+Numbers without a limit are keys as in `numbers`, times are microseconds since 1970 in UTC. `checksum` covers a chunk's
+row: SQLite itself does not notice a flipped bit.
+"""
+
+from halo_weave.memory.numbers import key_of_number
+from halo_weave.memory.store import FIRST_POSITION, FIRST_TURN
+
+APPLICATION_ID = 0x48616C6F
+"""Marks the file as a memory of Halo Weave: "Halo" in ASCII."""
+
+# Words: Porter's stems let "runs" find "running", which English needs more than it needs exact forms, and leave other
+# languages nearly untouched; diacritics are removed on both sides, so that "Grusse" finds "Grüsse". The table keeps no
+# copy of the text: it reads the view, which leaves out what must not be found.
+_CHUNKS_WORDS_VECTORS = f"""
+CREATE TABLE counters (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    next_turn BLOB NOT NULL,
+    next_position BLOB NOT NULL,
+    change INTEGER NOT NULL
+) STRICT;
+INSERT INTO counters VALUES (1, x'{key_of_number(FIRST_TURN).hex()}', x'{key_of_number(FIRST_POSITION).hex()}', 0);
+
+CREATE TABLE chunks (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    turn BLOB NOT NULL,
+    number INTEGER NOT NULL CHECK (number >= 0),
+    role TEXT NOT NULL CHECK (role IN ('system', 'user', 'assistant')),
+    first_position BLOB NOT NULL,
+    token_count INTEGER NOT NULL CHECK (token_count > 0),
+    text TEXT NOT NULL,
+    token_ids BLOB NOT NULL,
+    piece_lengths BLOB NOT NULL,
+    time INTEGER NOT NULL,
+    metadata TEXT,
+    deleted INTEGER NOT NULL CHECK (deleted IN (0, 1)),
+    deleted_at INTEGER,
+    undeleted_at INTEGER,
+    merged_into INTEGER REFERENCES chunks (id),
+    change INTEGER NOT NULL,
+    checksum INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX chunks_by_key ON chunks (turn, number, role);
+CREATE INDEX chunks_by_position ON chunks (first_position, token_count, deleted) WHERE merged_into IS NULL;
+CREATE INDEX chunks_merged ON chunks (merged_into) WHERE merged_into IS NOT NULL;
+
+CREATE VIEW searchable AS SELECT id, text FROM chunks WHERE deleted = 0 AND merged_into IS NULL;
+CREATE VIRTUAL TABLE words USING fts5 (
+    text, content = 'searchable', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
+);
+CREATE TRIGGER words_of_new_chunk AFTER INSERT ON chunks WHEN new.deleted = 0 AND new.merged_into IS NULL BEGIN
+    INSERT INTO words (rowid, text) VALUES (new.id, new.text);
+END;
+CREATE TRIGGER words_of_changed_chunk AFTER UPDATE OF text, deleted, merged_into ON chunks BEGIN
+    INSERT INTO words (words, rowid, text)
+        SELECT 'delete', old.id, old.text WHERE old.deleted = 0 AND old.merged_into IS NULL;
+    INSERT INTO words (rowid, text) SELECT new.id, new.text WHERE new.deleted = 0 AND new.merged_into IS NULL;
+END;
+
+CREATE TABLE embedders (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    dimensions INTEGER NOT NULL CHECK (dimensions > 0),
+    type TEXT NOT NULL CHECK (type IN ('float16', 'float32'))
+) STRICT;
+
+-- A vector that was removed stays as a row without one, so that others learn of it by its change number.
+CREATE TABLE vectors (
+    id INTEGER PRIMARY KEY,
+    chunk INTEGER NOT NULL REFERENCES chunks (id),
+    embedder INTEGER NOT NULL REFERENCES embedders (id),
+    change INTEGER NOT NULL,
+    vector BLOB
+) STRICT;
+CREATE UNIQUE INDEX vectors_by_chunk ON vectors (chunk, embedder);
+CREATE UNIQUE INDEX vectors_by_change ON vectors (embedder, change);
+
+CREATE TABLE audit (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    time INTEGER NOT NULL,
+    origin TEXT NOT NULL,
+    action TEXT NOT NULL CHECK (action IN ('delete', 'undelete', 'merge')),
+    chunk INTEGER NOT NULL REFERENCES chunks (id)
+) STRICT;
+"""
+
+MIGRATIONS = (_CHUNKS_WORDS_VECTORS,)
+"""Step N brings a database of version N to version N + 1."""

@@ -1,0 +1,106 @@
+"""What can be wrong with a memory in SQLite, looked for in all of it."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+
+from halo_weave.errors import InputError
+from halo_weave.memory.numbers import text_of_number
+from halo_weave.memory.sqlite_rows import COLUMNS, chunk_of_row, sound_row, stored_number
+
+Check = Callable[[sqlite3.Connection], Iterator[str]]
+
+
+def findings(connection: sqlite3.Connection) -> list[str]:
+    checks: tuple[Check, ...] = (_pages, _references, _rows, _positions, _counters, _members_of_words, _vectors)
+    return [finding for check in checks for finding in _found_by(check, connection)]
+
+
+def findings_in_words(connection: sqlite3.Connection) -> list[str]:
+    """To be asked of a copy: SQLite takes the question for a write, and others would have to wait for the answer."""
+    return list(_found_by(_words, connection))
+
+
+def _found_by(check: Check, connection: sqlite3.Connection) -> Iterator[str]:
+    try:
+        yield from check(connection)
+    except sqlite3.DatabaseError as error:
+        yield f"The check of {check.__name__.strip('_').replace('_', ' ')} could not be finished: {error}."
+
+
+def _pages(connection: sqlite3.Connection) -> Iterator[str]:
+    for (message,) in connection.execute("PRAGMA integrity_check"):
+        if message != "ok":
+            yield f"SQLite finds: {message}."
+
+
+def _references(connection: sqlite3.Connection) -> Iterator[str]:
+    for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check"):
+        yield f"Row {row} of {table} refers to something that is not in {parent}."
+
+
+def _rows(connection: sqlite3.Connection) -> Iterator[str]:
+    for chunk_id, *columns in connection.execute(f"SELECT id, {COLUMNS} FROM chunks ORDER BY id"):
+        try:
+            row = sound_row(chunk_id, tuple(columns))
+            if chunk_of_row(row, None).token_count != row.token_count:
+                yield f"The chunk with id {chunk_id} has another number of tokens than it says."
+        except (sqlite3.DatabaseError, InputError) as error:
+            yield f"The chunk with id {chunk_id} cannot be read: {error}."
+
+
+def _positions(connection: sqlite3.Connection) -> Iterator[str]:
+    free_from = 0
+    query = "SELECT id, first_position, token_count FROM chunks WHERE merged_into IS NULL ORDER BY first_position"
+    for chunk_id, first_position, token_count in connection.execute(query):
+        start = stored_number(first_position)
+        if start < free_from:
+            yield f"The chunk with id {chunk_id} begins at position {text_of_number(start)}, which another one has."
+        free_from = max(free_from, start + token_count)
+
+
+def _counters(connection: sqlite3.Connection) -> Iterator[str]:
+    counters = connection.execute("SELECT next_turn, next_position, change FROM counters").fetchall()
+    if len(counters) != 1:
+        yield f"There are {len(counters)} rows of counters instead of one."
+        return
+    next_turn, next_position, change = stored_number(counters[0][0]), stored_number(counters[0][1]), counters[0][2]
+    last_turn = connection.execute("SELECT turn FROM chunks ORDER BY turn DESC LIMIT 1").fetchone()
+    if last_turn is not None and stored_number(last_turn[0]) >= next_turn:
+        yield f"The next turn would be {text_of_number(next_turn)}, which is not beyond all chunks."
+    last = connection.execute(
+        "SELECT first_position, token_count FROM chunks WHERE merged_into IS NULL ORDER BY first_position DESC LIMIT 1"
+    ).fetchone()
+    if last is not None and stored_number(last[0]) + last[1] > next_position:
+        yield f"The next position would be {text_of_number(next_position)}, which is not beyond all chunks."
+    for table in ("chunks", "vectors"):
+        (latest,) = connection.execute(f"SELECT max(change) FROM {table}").fetchone()
+        if latest is not None and latest > change:
+            yield f"The change number is {change}, but {table} were changed by number {latest}."
+
+
+def _members_of_words(connection: sqlite3.Connection) -> Iterator[str]:
+    for kind, query in (
+        ("lacks", "SELECT id FROM searchable EXCEPT SELECT id FROM words_docsize"),
+        ("still has", "SELECT id FROM words_docsize EXCEPT SELECT id FROM searchable"),
+    ):
+        for (chunk_id,) in connection.execute(query):
+            yield f"The index of words {kind} the chunk with id {chunk_id}."
+
+
+def _vectors(connection: sqlite3.Connection) -> Iterator[str]:
+    for (chunk_id,) in connection.execute(
+        "SELECT chunk FROM vectors WHERE vector IS NOT NULL AND chunk NOT IN (SELECT id FROM searchable)"
+    ):
+        yield f"The chunk with id {chunk_id} is deleted or merged, but still has a vector."
+    for chunk_id, name in connection.execute(
+        "SELECT chunk, name FROM vectors JOIN embedders ON embedders.id = vectors.embedder WHERE"
+        " length(vector) != dimensions * CASE type WHEN 'float16' THEN 2 ELSE 4 END"
+    ):
+        yield f"The vector of {name} for the chunk with id {chunk_id} has a wrong length."
+
+
+def _words(connection: sqlite3.Connection) -> Iterator[str]:
+    try:
+        connection.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
+    except sqlite3.DatabaseError as error:
+        yield f"The index of words is not in step with the texts: {error}."
