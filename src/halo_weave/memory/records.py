@@ -116,6 +116,13 @@ class Stored(NamedTuple):
     chunk: Chunk
 
 
+class Record(NamedTuple):
+    """A chunk as the record has it; `merged_into` is the index of the one of its turn and role that it is part of."""
+
+    chunk: Chunk
+    merged_into: int | None = None
+
+
 class PlacedToken(NamedTuple):
     position: int
     token_id: int

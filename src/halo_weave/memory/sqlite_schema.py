@@ -43,6 +43,7 @@ CREATE TABLE chunks (
 ) STRICT;
 CREATE UNIQUE INDEX chunks_by_key ON chunks (turn, number, role);
 CREATE INDEX chunks_by_position ON chunks (first_position, token_count, deleted) WHERE merged_into IS NULL;
+CREATE INDEX chunks_merged_by_position ON chunks (first_position) WHERE merged_into IS NOT NULL;
 CREATE INDEX chunks_merged ON chunks (merged_into) WHERE merged_into IS NOT NULL;
 
 CREATE VIEW searchable AS SELECT id, text FROM chunks WHERE deleted = 0 AND merged_into IS NULL;

@@ -22,6 +22,7 @@ from halo_weave.memory.records import (
     Chunk,
     ChunkKey,
     PlacedToken,
+    Record,
     Reservation,
     Stats,
     Stored,
@@ -138,6 +139,36 @@ class SqliteStore:
             "WHERE merged_into IS NULL AND first_position >= ? ORDER BY first_position LIMIT ?",
             (key_of_number(position), limit),
         )
+
+    def merged_from(self, position: int, limit: int) -> list[Record]:
+        query = (
+            f"SELECT chunks.id, target.number, {COLUMNS} FROM chunks JOIN chunks AS target"
+            " ON target.id = chunks.merged_into WHERE chunks.merged_into IS NOT NULL AND chunks.first_position >= ?"
+            " ORDER BY chunks.first_position LIMIT ?"
+        )
+        with self._database.reading() as connection:
+            return [
+                Record(chunk_of_row(sound_row(chunk_id, tuple(row)), None), merged_into)
+                for chunk_id, merged_into, *row in connection.execute(query, (key_of_number(position), limit))
+            ]
+
+    def restore(
+        self, records: Iterable[Record], audit: Iterable[AuditEntry], *, next_turn: int, next_position: int
+    ) -> None:
+        for number in (next_turn, next_position):
+            require_number(number)
+        with self._database.writing() as connection:
+            before = _counters(connection)
+            (last_id,) = connection.execute("SELECT ifnull(max(id), 0) FROM chunks").fetchone()
+            _set_next(connection, max(next_turn, before.next_turn), max(next_position, before.next_position))
+            counters = _counters(connection)
+            for record in records:
+                _restore(connection, record, counters)
+                _set_change(connection, counters.change + 1)
+            for entry in audit:
+                found = _find(connection, key_of_number(entry.key.turn), entry.key.index, entry.key.role)
+                if found is not None and found[0] > last_id:
+                    _record(connection, entry.time, entry.origin, entry.action, found[0])
 
     def tokens_by_positions(self, positions: Iterable[int], *, include_deleted: bool = False) -> list[PlacedToken]:
         wanted = _sorted_positions(positions)
@@ -393,6 +424,21 @@ def _require_new(connection: sqlite3.Connection, row: Row) -> None:
             f"Chunk {row.key} would begin at position {text_of_number(row.start)}, but chunk {earlier.key} has "
             f"positions {text_of_number(earlier.start)} to {text_of_number(earlier.end - 1)}; nothing was written."
         )
+
+
+def _restore(connection: sqlite3.Connection, record: Record, counters: _Counters) -> None:
+    row = row_of_chunk(record.chunk, counters.change + 1)
+    _require_given_out(row, counters)
+    if record.merged_into is None:
+        _require_new(connection, row)
+        _insert(connection, row)
+        return
+    if _find(connection, row.turn, row.number, row.role) is not None:
+        raise StoreConflict(f"Chunk {row.key} is in the memory already; nothing was written.")
+    target = _find(connection, row.turn, record.merged_into, row.role)
+    if target is None or not target[1].start < row.start < row.end <= target[1].end:
+        raise InputError(f"Chunk {row.key} is not part of the one that it was merged into; nothing was changed.")
+    _insert(connection, row._replace(merged_into=target[0]))
 
 
 def _with_deletion(row: Row, deleted: bool, time: int) -> Row:

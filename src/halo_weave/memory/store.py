@@ -17,6 +17,7 @@ from halo_weave.memory.records import (
     Chunk,
     ChunkKey,
     PlacedToken,
+    Record,
     Reservation,
     Stats,
     Stored,
@@ -62,6 +63,23 @@ class Store(Protocol):
         """Up to `limit` chunks that begin at `position` or later, in order of position, deleted ones too.
 
         To walk over all: begin at 0, go on at the last chunk's `end_position`.
+        """
+        ...
+
+    def merged_from(self, position: int, limit: int) -> list[Record]:
+        """Up to `limit` chunks that were merged away and began at `position` or later, in order of position.
+
+        To walk over all: begin at 0, go on one behind the last one's `first_position`.
+        """
+        ...
+
+    def restore(
+        self, records: Iterable[Record], audit: Iterable[AuditEntry], *, next_turn: int, next_position: int
+    ) -> None:
+        """Advance, and write records of another memory as they were there, all or none.
+
+        What was merged away comes behind what it was merged into. Of the entries those are kept that are about a
+        record written here; they get new numbers in their order. StoreConflict if a key or a position is taken.
         """
         ...
 

@@ -1,0 +1,116 @@
+"""The export of the browser Halo Weave, as chunks under the numbers that it has there.
+
+One JSON object: `tokens`, and `stats` and `sentences`, which say nothing that the tokens do not. A token that is
+`deleted` was pruned from the context; it was said all the same.
+"""
+
+import hashlib
+import itertools
+from collections.abc import Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+
+from halo_weave.engine.protocol import Token
+from halo_weave.errors import InputError
+from halo_weave.memory.numbers import require_number, text_of_number
+from halo_weave.memory.records import Chunk, ChunkKey, Role
+
+FINGERPRINT = "import"
+"""The metadata by which a conversation that was imported before is known again, under whatever numbers."""
+_SYSTEM_PROMPT_TURN = 0
+
+
+class _BrowserToken(msgspec.Struct, frozen=True):
+    token_id: int
+    text: str
+    position: int
+    turn_id: int
+    role: Role
+    sentence_id: int
+
+    @property
+    def sentence(self) -> tuple[int, int, str]:
+        return self.turn_id, self.sentence_id, self.role
+
+    @property
+    def is_of_system_prompt(self) -> bool:
+        return self.turn_id == _SYSTEM_PROMPT_TURN and self.role == "system"
+
+
+class _BrowserExport(msgspec.Struct, frozen=True):
+    tokens: list[_BrowserToken]
+
+
+class _Mark(msgspec.Struct):
+    tokens: list[msgspec.Raw]
+
+
+class BrowserConversation(NamedTuple):
+    """`chunks` are in order of position; the tokens of the system prompt are only counted."""
+
+    chunks: list[Chunk]
+    system_prompt_tokens: int
+    fingerprint: str
+
+
+_EXPORTS = msgspec.json.Decoder(_BrowserExport)
+_MARKS = msgspec.json.Decoder(_Mark)
+
+
+def is_browser_export(document: bytes) -> bool:
+    try:
+        _MARKS.decode(document)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def conversation_of(document: bytes, time: datetime) -> BrowserConversation:
+    """The export has no times: every chunk gets `time`."""
+    tokens = sorted(_tokens_of(document), key=lambda token: token.position)
+    for earlier, later in itertools.pairwise(tokens):
+        if earlier.position == later.position:
+            raise InputError(f"Position {text_of_number(later.position)} is there twice.")
+    said = [token for token in tokens if not token.is_of_system_prompt]
+    fingerprint = hashlib.sha256(msgspec.json.encode([msgspec.structs.astuple(token) for token in said])).hexdigest()
+    return BrowserConversation(list(_chunks(said, time, fingerprint)), len(tokens) - len(said), fingerprint)
+
+
+def _tokens_of(document: bytes) -> list[_BrowserToken]:
+    try:
+        tokens = _EXPORTS.decode(document).tokens
+    except ValueError as error:
+        raise InputError(f"Its tokens are not written as they should be ({error}).") from error
+    for token in tokens:
+        for number in (token.position, token.turn_id, token.sentence_id):
+            require_number(number)
+    return tokens
+
+
+def _chunks(tokens: list[_BrowserToken], time: datetime, fingerprint: str) -> Iterator[Chunk]:
+    """Numbered anew within each turn, since a sentence with a gap in it becomes several chunks."""
+    chunks_of_turn: dict[int, int] = {}
+    for sentence in _sentences_without_gaps(tokens):
+        turn = sentence[0].turn_id
+        index = chunks_of_turn.get(turn, 0)
+        chunks_of_turn[turn] = index + 1
+        yield Chunk.of_tokens(
+            ChunkKey(turn, index, sentence[0].role),
+            [Token(token.token_id, token.text) for token in sentence],
+            first_position=sentence[0].position,
+            time=time,
+            metadata={FINGERPRINT: fingerprint},
+        )
+
+
+def _sentences_without_gaps(tokens: list[_BrowserToken]) -> Iterator[list[_BrowserToken]]:
+    sentence: list[_BrowserToken] = []
+    for token in tokens:
+        if sentence and (token.sentence != sentence[-1].sentence or token.position != sentence[-1].position + 1):
+            yield sentence
+            sentence = []
+        sentence.append(token)
+    if sentence:
+        yield sentence

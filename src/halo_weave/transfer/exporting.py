@@ -1,0 +1,104 @@
+"""The whole memory as lines of JSON in one file."""
+
+import gzip
+import itertools
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from halo_weave.errors import StoreUnavailable
+from halo_weave.memory.records import AuditEntry, Record, utc_now
+from halo_weave.memory.store import FIRST_POSITION, Store
+from halo_weave.transfer.new_file import new_file
+from halo_weave.transfer.outcome import BATCH, Exported, Progress, ProgressCallback, no_progress
+from halo_weave.transfer.own_format import (
+    Header,
+    header_of,
+    line_of_audit,
+    line_of_end,
+    line_of_header,
+    line_of_record,
+    new_digest,
+)
+
+_ATTEMPTS = 3
+
+
+def export_memory(
+    store: Store,
+    path: Path,
+    *,
+    now: datetime | None = None,
+    overwrite: bool = False,
+    progress: ProgressCallback = no_progress,
+) -> Exported:
+    """Write all chunks to `path`, compressed if it ends in `.gz`. What the memory holds never is in RAM as a whole.
+
+    The file is of one moment: if others change the memory meanwhile, the export begins again, three times at most.
+    """
+    with new_file(path, overwrite=overwrite) as file:
+        header = _write_of_one_moment(store, file, path, now or utc_now(), progress)
+        file.flush()
+        size = file.tell()
+    return Exported(header.chunks, header.deleted_chunks, header.tokens, size)
+
+
+def _write_of_one_moment(store: Store, file: BinaryIO, path: Path, now: datetime, progress: ProgressCallback) -> Header:
+    for _ in range(_ATTEMPTS):
+        file.seek(0)
+        file.truncate()
+        stats = store.stats()
+        header = header_of(stats, now)
+        with _compressed(file, path) as stream:
+            _write(stream, header, store, progress)
+        if store.change_number() == stats.change_number:
+            return header
+    raise StoreUnavailable(
+        f"The memory was changed during each of {_ATTEMPTS} exports; export it when it is at rest, or a backup of it."
+    )
+
+
+def _write(stream: BinaryIO, header: Header, store: Store, progress: ProgressCallback) -> None:
+    stream.write(line_of_header(header))
+    digest = new_digest()
+    lines = itertools.chain(
+        map(line_of_record, _chunks(store)), map(line_of_record, _merged(store)), map(line_of_audit, _audit(store))
+    )
+    for number, line in enumerate(lines):
+        if number % BATCH == 0 and number < header.chunks:
+            progress(Progress("writing", number, header.chunks))
+        digest.update(line)
+        stream.write(line)
+    stream.write(line_of_end(digest.hexdigest()))
+    progress(Progress("writing", header.chunks, header.chunks))
+
+
+def _chunks(store: Store) -> Iterator[Record]:
+    position = FIRST_POSITION
+    while batch := store.chunks_from(position, BATCH):
+        for stored in batch:
+            yield Record(stored.chunk)
+        position = batch[-1].chunk.end_position
+
+
+def _merged(store: Store) -> Iterator[Record]:
+    position = FIRST_POSITION
+    while batch := store.merged_from(position, BATCH):
+        yield from batch
+        position = batch[-1].chunk.first_position + 1
+
+
+def _audit(store: Store) -> Iterator[AuditEntry]:
+    last = 0
+    while batch := store.audit(last, BATCH):
+        yield from batch
+        last = batch[-1].number
+
+
+def _compressed(file: BinaryIO, path: Path) -> AbstractContextManager[BinaryIO]:
+    if path.suffix != ".gz":
+        return nullcontext(file)
+    # Neither name nor time, so that equal memories give equal files.
+    return gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)  # type: ignore[return-value]

@@ -1,0 +1,42 @@
+"""A file taken into the memory, all or nothing. What it is is told by its content, not by its name."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from halo_weave.memory.records import utc_now
+from halo_weave.memory.store import Store
+from halo_weave.transfer.browser_export import is_browser_export
+from halo_weave.transfer.browser_import import import_browser_export
+from halo_weave.transfer.outcome import Imported, ProgressCallback, no_progress
+from halo_weave.transfer.own_format import is_own_format
+from halo_weave.transfer.own_import import import_own_format
+from halo_weave.transfer.reading import LARGEST_DOCUMENT_BYTES, opened
+from halo_weave.transfer.refusal import refusal
+
+_LONGEST_HEADER_BYTES = 64 * 1024
+
+
+def import_file(
+    store: Store, path: Path, *, now: datetime | None = None, progress: ProgressCallback = no_progress
+) -> Imported:
+    """Add what the memory does not have yet; a file that was imported before adds nothing.
+
+    InputError if the file is not good, StoreConflict if it contradicts the memory. New chunks have no vectors yet.
+    """
+    with opened(path) as source:
+        first_line = source.line(_LONGEST_HEADER_BYTES)
+        if is_own_format(first_line):
+            return import_own_format(store, source, first_line, progress)
+        document = first_line
+        if first_line.lstrip().startswith(b"{") or not first_line.strip():
+            document += source.rest(LARGEST_DOCUMENT_BYTES - len(first_line))
+        if is_browser_export(document):
+            return import_browser_export(store, source, document, _time_of(path, now or utc_now()), progress)
+    raise refusal(
+        path, "it is neither an export of Halo Weave nor one of the browser Halo Weave, or it is damaged or cut off"
+    )
+
+
+def _time_of(path: Path, now: datetime) -> datetime:
+    """When the file was written, as the nearest to when it was said; a clock that is ahead is not believed."""
+    return min(datetime.fromtimestamp(path.stat().st_mtime, UTC), now)

@@ -1,0 +1,48 @@
+"""A file that appears whole or not at all, and never in place of another one unasked."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from halo_weave.errors import InputError, StoreUnavailable
+
+
+@contextmanager
+def new_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
+    """A temporary file beside `path` that takes its name once it is complete and on the disk."""
+    if path.exists() and not overwrite:
+        raise _taken(path)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}-", suffix=".part", dir=path.parent)
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            _give_name(temporary, path, overwrite)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreUnavailable(f"The export {path} cannot be written: {error.strerror or error}.") from error
+
+
+def _give_name(temporary: Path, path: Path, overwrite: bool) -> None:
+    if not overwrite:
+        try:
+            # Unlike a rename, a link fails if somebody made a file of this name meanwhile.
+            path.hardlink_to(temporary)
+            return
+        except FileExistsError:
+            raise _taken(path) from None
+        except OSError:
+            if path.exists():
+                raise _taken(path) from None
+    temporary.replace(path)
+
+
+def _taken(path: Path) -> InputError:
+    return InputError(f"There is a file at {path} already; name another one, or ask to overwrite it.")

@@ -1,0 +1,221 @@
+"""The lines of an export: a header, the chunks and those merged away, each in order of position, the audit log, an end.
+
+Positions and turns are decimal text, times ISO 8601 in UTC. Equal memories give equal lines, but for the header's time.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from halo_weave import __version__
+from halo_weave.errors import InputError
+from halo_weave.memory.numbers import number_of_text, text_of_number
+from halo_weave.memory.packing import pack, unpack
+from halo_weave.memory.records import Action, AuditEntry, Chunk, ChunkKey, Record, Role, Stats
+
+FORMAT = "halo-weave-export"
+VERSION = 1
+MOST_DIGITS = 10_000
+"""Of a position or turn in a file: reading more would take long, and no memory gets there by counting."""
+MOST_LEVELS = 64
+"""Of lists and objects inside of each other in the metadata of a file."""
+
+UNNUMBERED = 0
+"""The number of an entry of the audit log that is on its way to another memory, which will give it one."""
+
+
+class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    format: str
+    version: int
+    program: str
+    time: datetime
+    chunks: int
+    deleted_chunks: int
+    merged_chunks: int
+    tokens: int
+    next_turn: str
+    next_position: str
+
+
+class End(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="end"):
+    """`sha256` is of all lines between the header and this one, with their line ends."""
+
+    sha256: str
+
+
+class _Mark(msgspec.Struct):
+    format: str
+    version: int
+
+
+class _ChunkLine(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="kind", tag="chunk"
+):
+    turn: str
+    index: int
+    role: Role
+    position: str
+    time: datetime
+    text: str
+    token_ids: list[int]
+    piece_lengths: list[int]
+    deleted: bool = False
+    deleted_at: datetime | None = None
+    undeleted_at: datetime | None = None
+    metadata: dict[str, Any] | None = None
+    merged_into: int | None = None
+
+
+class _AuditLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="audit"):
+    time: datetime
+    origin: str
+    action: Action
+    turn: str
+    index: int
+    role: Role
+
+
+_MARKS = msgspec.json.Decoder(_Mark)
+_HEADERS = msgspec.json.Decoder(Header)
+_LINES = msgspec.json.Decoder(_ChunkLine | _AuditLine | End)
+
+
+def header_of(stats: Stats, time: datetime) -> Header:
+    return Header(
+        format=FORMAT,
+        version=VERSION,
+        program=__version__,
+        time=time.astimezone(UTC),
+        chunks=stats.chunks,
+        deleted_chunks=stats.deleted_chunks,
+        merged_chunks=stats.merged_chunks,
+        tokens=stats.tokens,
+        next_turn=text_of_number(stats.next_turn),
+        next_position=text_of_number(stats.next_position),
+    )
+
+
+def line_of_header(header: Header) -> bytes:
+    return msgspec.json.encode(header) + b"\n"
+
+
+def line_of_record(record: Record) -> bytes:
+    chunk = record.chunk
+    line = _ChunkLine(
+        turn=text_of_number(chunk.key.turn),
+        index=chunk.key.index,
+        role=chunk.key.role,
+        position=text_of_number(chunk.first_position),
+        time=chunk.time.astimezone(UTC),
+        text=chunk.text,
+        token_ids=unpack(chunk.packed_ids).tolist(),
+        piece_lengths=unpack(chunk.packed_lengths).tolist(),
+        deleted=chunk.deleted,
+        deleted_at=chunk.deleted_at,
+        undeleted_at=chunk.undeleted_at,
+        metadata=chunk.metadata,
+        merged_into=record.merged_into,
+    )
+    return msgspec.json.encode(line) + b"\n"
+
+
+def line_of_audit(entry: AuditEntry) -> bytes:
+    key = entry.key
+    line = _AuditLine(
+        entry.time.astimezone(UTC), entry.origin, entry.action, text_of_number(key.turn), key.index, key.role
+    )
+    return msgspec.json.encode(line) + b"\n"
+
+
+def line_of_end(sha256: str) -> bytes:
+    return msgspec.json.encode(End(sha256)) + b"\n"
+
+
+def new_digest() -> "hashlib._Hash":
+    return hashlib.sha256()
+
+
+def is_own_format(first_line: bytes) -> bool:
+    try:
+        return _MARKS.decode(first_line).format == FORMAT
+    except (ValueError, RecursionError):
+        return False
+
+
+def header_of_line(line: bytes) -> Header:
+    if (version := _MARKS.decode(line).version) > VERSION:
+        raise InputError(
+            f"It has version {version} of the format, but this program knows versions up to {VERSION}; "
+            "update Halo Weave to read it."
+        )
+    header: Header = _decoded(_HEADERS, line)
+    if version < 1 or min(header.chunks, header.deleted_chunks, header.merged_chunks, header.tokens) < 0:
+        raise InputError("It has a number below what is possible.")
+    return header
+
+
+def read_line(line: bytes) -> Record | AuditEntry | End:
+    read: _ChunkLine | _AuditLine | End = _decoded(_LINES, line)
+    if isinstance(read, End):
+        return read
+    if isinstance(read, _ChunkLine):
+        return Record(_chunk(read), read.merged_into)
+    key = ChunkKey(number_in_file(read.turn), read.index, read.role)
+    return AuditEntry(UNNUMBERED, _in_utc(read.time), read.origin, read.action, key)
+
+
+def _chunk(read: _ChunkLine) -> Chunk:
+    return Chunk(
+        key=ChunkKey(number_in_file(read.turn), read.index, read.role),
+        text=read.text,
+        packed_ids=pack(read.token_ids),
+        packed_lengths=pack(read.piece_lengths),
+        first_position=number_in_file(read.position),
+        time=_in_utc(read.time),
+        metadata=_shallow(read.metadata),
+        deleted=read.deleted,
+        deleted_at=None if read.deleted_at is None else _in_utc(read.deleted_at),
+        undeleted_at=None if read.undeleted_at is None else _in_utc(read.undeleted_at),
+    )
+
+
+def number_in_file(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise InputError(f"A number has {len(text)} digits, but at most {MOST_DIGITS} are read.")
+    return number_of_text(text)
+
+
+def _decoded(decoder: msgspec.json.Decoder[Any], line: bytes) -> Any:
+    try:
+        return decoder.decode(line)
+    except RecursionError:
+        raise InputError("It is nested too deeply.") from None
+    except ValueError as error:
+        raise InputError(f"It is not written as it should be ({error}).") from error
+
+
+def _shallow(metadata: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What can just be read here may be too deep for the next reader, who has less of the stack left."""
+    level: list[Any] = [] if metadata is None else [metadata]
+    for _ in range(MOST_LEVELS):
+        level = [inner for outer in level for inner in _inside(outer)]
+    if level:
+        raise InputError("It is nested too deeply.")
+    return metadata
+
+
+def _inside(outer: dict[str, Any] | list[Any]) -> Iterator[Any]:
+    values = outer.values() if isinstance(outer, dict) else outer
+    return (value for value in values if isinstance(value, dict | list))
+
+
+def _in_utc(time: datetime) -> datetime:
+    if time.tzinfo is None:
+        raise InputError(f"The time {time.isoformat()} has no time zone.")
+    try:
+        return time.astimezone(UTC)
+    except OverflowError:
+        raise InputError(f"The time {time.isoformat()} is out of range.") from None

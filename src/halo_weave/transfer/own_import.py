@@ -1,0 +1,163 @@
+"""An export read back: every line is checked and set aside, then all that is new is written in one transaction."""
+
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from typing import NamedTuple, cast
+
+import numpy as np
+
+from halo_weave.errors import InputError
+from halo_weave.memory.records import AuditEntry, ChunkKey, Record
+from halo_weave.memory.store import Store
+from halo_weave.transfer.outcome import BATCH, Imported, Progress, ProgressCallback
+from halo_weave.transfer.own_format import (
+    End,
+    Header,
+    header_of_line,
+    new_digest,
+    number_in_file,
+    read_line,
+)
+from halo_weave.transfer.presence import is_present
+from halo_weave.transfer.reading import LONGEST_LINE_BYTES, Source
+from halo_weave.transfer.refusal import reason_of, refusal
+from halo_weave.transfer.staging import StagedLines
+
+_KEY_DIGEST_BYTES = 16
+
+
+def import_own_format(store: Store, source: Source, first_line: bytes, progress: ProgressCallback) -> Imported:
+    reader = _Reader(source, first_line, progress)
+    is_empty = store.stats().chunks == 0
+    added = present = 0
+    with tempfile.TemporaryFile() as records_file, tempfile.TemporaryFile() as audit_file:
+        records, audit = StagedLines(records_file), StagedLines(audit_file)
+        for line, read in reader.lines():
+            if isinstance(read, AuditEntry):
+                audit.add(line)
+            elif is_empty or not is_present(store, read.chunk, source.path):
+                records.add(line)
+                added += read.merged_into is None
+            else:
+                present += read.merged_into is None
+        records.finish()
+        audit.finish()
+        store.restore(
+            _records(records, progress), _entries(audit), next_turn=reader.next_turn, next_position=reader.next_position
+        )
+        return Imported("halo-weave", added=added, present=present)
+
+
+def _records(lines: StagedLines, progress: ProgressCallback) -> Iterator[Record]:
+    for number, line in enumerate(lines):
+        if number % BATCH == 0:
+            progress(Progress("writing", number, len(lines)))
+        yield cast(Record, read_line(line))
+    progress(Progress("writing", len(lines), len(lines)))
+
+
+def _entries(lines: StagedLines) -> Iterator[AuditEntry]:
+    return (cast(AuditEntry, read_line(line)) for line in lines)
+
+
+class _Counts(NamedTuple):
+    chunks: int
+    deleted: int
+    merged: int
+    tokens: int
+
+    def with_one_more(self, record: Record) -> "_Counts":
+        if record.merged_into is not None:
+            return self._replace(merged=self.merged + 1)
+        deleted, tokens = self.deleted + record.chunk.deleted, self.tokens + record.chunk.token_count
+        return _Counts(self.chunks + 1, deleted, self.merged, tokens)
+
+    def __str__(self) -> str:
+        return f"{self.chunks} chunks ({self.deleted} deleted, {self.merged} merged, {self.tokens} tokens)"
+
+
+class _Reader:
+    """Reads a file once, from its header to its end; when `chunks` is through, the file as a whole is sound."""
+
+    def __init__(self, source: Source, first_line: bytes, progress: ProgressCallback) -> None:
+        self._source = source
+        self._progress = progress
+        self._line_number = 1
+        self._free_from = {True: 0, False: 0}
+        try:
+            self._header: Header = header_of_line(first_line)
+            self.next_turn = number_in_file(self._header.next_turn)
+            self.next_position = number_in_file(self._header.next_position)
+        except InputError as error:
+            raise refusal(source.path, f"in its header, {reason_of(error)}") from error
+
+    def lines(self) -> Iterator[tuple[bytes, Record | AuditEntry]]:
+        digest = new_digest()
+        keys = bytearray()
+        counts = _Counts(0, 0, 0, 0)
+        while not isinstance(read := self._read(line := self._line()), End):
+            digest.update(line)
+            if isinstance(read, Record):
+                if counts.chunks % BATCH == 0 and read.merged_into is None:
+                    self._progress(Progress("reading", counts.chunks, self._header.chunks))
+                self._require_place(read)
+                keys += _key_digest(read.chunk.key)
+                counts = counts.with_one_more(read)
+            yield line, read
+        self._require_end(read, digest.hexdigest())
+        self._require_counts(counts)
+        if _has_twice(keys):
+            raise self._refusal("it has two chunks of one turn, index and role")
+        self._progress(Progress("reading", counts.chunks, counts.chunks))
+
+    def _line(self) -> bytes:
+        self._line_number += 1
+        line = self._source.line()
+        if not line.endswith(b"\n"):
+            if len(line) >= LONGEST_LINE_BYTES:
+                raise self._refusal(f"line {self._line_number} is longer than {LONGEST_LINE_BYTES // 2**20} MB")
+            raise self._refusal("it is cut off in the middle")
+        return line
+
+    def _read(self, line: bytes) -> Record | AuditEntry | End:
+        try:
+            return read_line(line)
+        except InputError as error:
+            raise self._refusal(f"in line {self._line_number}, {reason_of(error)}") from error
+
+    def _require_place(self, record: Record) -> None:
+        chunk = record.chunk
+        if chunk.first_position < self._free_from[record.merged_into is None]:
+            raise self._refusal(f"the chunk in line {self._line_number} does not begin behind the one before it")
+        if chunk.key.turn >= self.next_turn or chunk.end_position > self.next_position:
+            raise self._refusal(
+                f"the chunk in line {self._line_number} has a turn or position that its header says is still free"
+            )
+        # What was merged away may have been the longer one of two by then: those may overlap, but have an order.
+        is_merged = record.merged_into is not None
+        self._free_from[not is_merged] = chunk.first_position + 1 if is_merged else chunk.end_position
+
+    def _require_end(self, end: End, sha256: str) -> None:
+        if end.sha256 != sha256:
+            raise self._refusal("its lines are not those that were exported; their checksum is another one")
+        if self._source.line(longest_bytes=1):
+            raise self._refusal("there is something behind its end")
+
+    def _require_counts(self, counts: "_Counts") -> None:
+        header = self._header
+        said = _Counts(header.chunks, header.deleted_chunks, header.merged_chunks, header.tokens)
+        if counts != said:
+            raise self._refusal(f"it has {counts}, but its header says that there are {said}")
+
+    def _refusal(self, reason: str) -> InputError:
+        return refusal(self._source.path, reason)
+
+
+def _key_digest(key: ChunkKey) -> bytes:
+    return hashlib.blake2b(str(key).encode(), digest_size=_KEY_DIGEST_BYTES).digest()
+
+
+def _has_twice(digests: bytearray) -> bool:
+    each = np.frombuffer(digests, dtype=f"S{_KEY_DIGEST_BYTES}")
+    return len(np.unique(each)) < len(each)

@@ -1,0 +1,81 @@
+"""A file that is read with care, since anybody may have made it: what it holds may be far more than its size."""
+
+import gzip
+import io
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from halo_weave.transfer.refusal import refusal
+
+LONGEST_LINE_BYTES = 64 * 1024 * 1024
+LARGEST_DOCUMENT_BYTES = 256 * 1024 * 1024
+"""Of a file that has to be held in RAM as a whole."""
+LARGEST_RATIO = 250
+"""Of content to compressed size. Conversations come to about 10, a bomb to 1,000."""
+_RATIO_COUNTS_FROM_BYTES = 16 * 1024 * 1024
+_GZIP_MAGIC = b"\x1f\x8b"
+_BLOCK_BYTES = 1024 * 1024
+
+
+class Source:
+    """The content of the file at `path`, decompressed where needed; every way of being unreadable is a refusal."""
+
+    def __init__(self, path: Path, raw: BinaryIO) -> None:
+        self.path = path
+        self._raw = raw
+        self._is_compressed = raw.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
+        raw.seek(0)
+        self._content = io.BufferedReader(gzip.GzipFile(fileobj=raw)) if self._is_compressed else raw
+        self._content_bytes = 0
+
+    def line(self, longest_bytes: int = LONGEST_LINE_BYTES) -> bytes:
+        """The next line with its end; empty behind the last one. A line that is longer comes cut off."""
+        parts = []
+        room = longest_bytes
+        while room and (part := self._checked(self._content.readline, min(room, _BLOCK_BYTES))):
+            parts.append(part)
+            room -= len(part)
+            if part.endswith(b"\n"):
+                break
+        return b"".join(parts)
+
+    def rest(self, room_bytes: int) -> bytes:
+        """Everything up to the end, which may be at most this much."""
+        parts = []
+        while part := self._checked(self._content.read, _BLOCK_BYTES):
+            parts.append(part)
+            room_bytes -= len(part)
+            if room_bytes < 0:
+                raise refusal(self.path, f"it holds more than {LARGEST_DOCUMENT_BYTES // 2**20} MB in one piece")
+        return b"".join(parts)
+
+    def _checked(self, read: Callable[[int], bytes], size: int) -> bytes:
+        with _named_failures(self.path):
+            part = read(size)
+        self._content_bytes += len(part)
+        if self._is_compressed and self._content_bytes > _RATIO_COUNTS_FROM_BYTES + LARGEST_RATIO * self._raw.tell():
+            raise refusal(self.path, f"it unpacks to more than {LARGEST_RATIO} times its size")
+        return part
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Source]:
+    with ExitStack() as stack:
+        with _named_failures(path):
+            source = Source(path, stack.enter_context(path.open("rb")))
+        yield source
+
+
+@contextmanager
+def _named_failures(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except EOFError:
+        raise refusal(path, "it is cut off in the middle") from None
+    except (zlib.error, gzip.BadGzipFile):
+        raise refusal(path, "its compressed content is damaged") from None
+    except OSError as error:
+        raise refusal(path, f"it cannot be read ({error.strerror or error})") from error

@@ -1,0 +1,69 @@
+"""Numbers in this memory for chunks that were numbered elsewhere: their own where free, else new ones in order."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from halo_weave.memory.records import Chunk, ChunkKey, Reservation, Role
+from halo_weave.memory.store import FIRST_TURN, Store
+
+
+class Placing(NamedTuple):
+    chunks: list[Chunk]
+    is_renumbered: bool
+
+
+def place(store: Store, chunks: Sequence[Chunk]) -> Placing:
+    """Chunks in order of position, under turns and positions that were reserved for them and nobody else."""
+    if _reserve_own_numbers(store, chunks):
+        return Placing(list(chunks), False)
+    first, end = chunks[0].first_position, chunks[-1].end_position
+    reservation = store.reserve(end - first)
+    turns = _new_turns(store, reservation, chunks)
+    return Placing(
+        [
+            _moved(chunk, turns[chunk.key.turn], chunk.first_position - first + reservation.position_start)
+            for chunk in chunks
+        ],
+        True,
+    )
+
+
+def _reserve_own_numbers(store: Store, chunks: Sequence[Chunk]) -> bool:
+    """Whether the chunks' own numbers were free until now and belong to them from now on.
+
+    What a reservation gives is certain; that numbers look free before it is not, since others reserve too.
+    """
+    stats = store.stats()
+    turns = sorted({chunk.key.turn for chunk in chunks})
+    are_free = turns[0] >= max(FIRST_TURN, stats.next_turn) and chunks[0].first_position >= stats.next_position
+    # Every reservation gives two turns: numbers far away would take too many of them.
+    if not are_free or turns[-1] - stats.next_turn > 2 * len(turns):
+        return False
+    reservations = [store.reserve(chunks[-1].end_position - stats.next_position)]
+    while reservations[-1].turn_assistant < turns[-1]:
+        reservations.append(store.reserve(1))
+    owned = {turn for one in reservations for turn in (one.turn_user, one.turn_assistant)}
+    return reservations[0].position_start == stats.next_position and owned.issuperset(turns)
+
+
+def _new_turns(store: Store, reservation: Reservation, chunks: Sequence[Chunk]) -> dict[int, int]:
+    """A user's turn and the answer that follows it stay a pair."""
+    roles: dict[int, Role] = {}
+    for chunk in chunks:
+        roles.setdefault(chunk.key.turn, chunk.key.role)
+    turns: dict[int, int] = {}
+    unused: Reservation | None = reservation
+    pair = reservation
+    for turn in sorted(roles):
+        is_answer = roles[turn] == "assistant"
+        if not (is_answer and roles.get(turn - 1) == "user"):
+            pair, unused = unused or store.reserve(1), None
+        turns[turn] = pair.turn_assistant if is_answer else pair.turn_user
+    return turns
+
+
+def _moved(chunk: Chunk, turn: int, first_position: int) -> Chunk:
+    key = ChunkKey(turn, chunk.key.index, chunk.key.role)
+    return msgspec.structs.replace(chunk, key=key, first_position=first_position)
