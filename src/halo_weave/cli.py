@@ -7,6 +7,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from halo_weave import __version__, paths
@@ -152,15 +153,13 @@ def _add_engine_commands(commands: Any, common: argparse.ArgumentParser) -> None
 
 def _add_bench_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     bench = _command(commands, "bench", None, "measure what is claimed")
-    engine = _command(
-        bench.add_subparsers(title="commands", metavar="COMMAND"),
-        "engine",
-        _bench_engine,
-        "measure attention and editing on this machine",
-        [common],
-    )
+    benches = bench.add_subparsers(title="commands", metavar="COMMAND")
+    engine = _command(benches, "engine", _bench_engine, "measure attention and editing on this machine", [common])
     _add_json_flag(engine)
     engine.add_argument("--repeats", type=_repeats, default=5, metavar="N", help="rounds (default: %(default)s)")
+    recall = _command(benches, "recall", _bench_recall, "measure what the memory finds in long conversations", [common])
+    _add_json_flag(recall)
+    recall.add_argument("--data", type=Path, required=True, metavar="FILE", help="conversations with questions")
 
 
 def _name_and_value(text: str) -> _Override:
@@ -231,4 +230,13 @@ def _bench_engine(arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import listing, output
 
     listing.write_figures(engine.run(settings, arguments.repeats, output.notice), as_json=arguments.json)
+    return 0
+
+
+def _bench_recall(arguments: argparse.Namespace) -> int:
+    settings = _load_settings(arguments)
+    from halo_weave.bench import recall
+    from halo_weave.terminal import listing, output
+
+    listing.write_figures(recall.run(settings, arguments.data, output.notice), as_json=arguments.json)
     return 0

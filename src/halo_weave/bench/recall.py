@@ -1,0 +1,237 @@
+"""Does the memory find what matters? Questions about long conversations, asked at the end of one stream of them all."""
+
+import hashlib
+import sqlite3
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.bench.conversations import Conversations, Question, Turn, read_conversations
+from halo_weave.config import Settings
+from halo_weave.engine.llamacpp.library import load_library
+from halo_weave.engine.llamacpp.model import Model
+from halo_weave.engine.llamacpp.vocabulary import Vocabulary
+from halo_weave.memory.embedding import Embedder, open_embedder
+from halo_weave.memory.embedding_text import partner
+from halo_weave.memory.indexing import Indexer
+from halo_weave.memory.records import Chunk, ChunkKey
+from halo_weave.memory.search import ChunkFilter, Hit, MemorySearch
+from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.vector_index import VectorIndex
+from halo_weave.memory.vectors import Vectors
+from halo_weave.paths import bundled_model_path, cache_folder
+from halo_weave.text.chunking import chunks_of
+
+BUDGETS = (512, 1024, 2048)
+FIRST_TURNS = (5, 10, 20)
+HITS = 200
+_RESAMPLES = 1000
+_WRITTEN_AT_ONCE = 500
+Progress = Callable[[str], None]
+EvidenceId = tuple[str, str]
+
+
+def run(settings: Settings, data: Path, on_progress: Progress = lambda _: None) -> dict[str, Any]:
+    conversations = read_conversations(data)
+    model = Model(load_library(), bundled_model_path(), vocabulary_only=True)
+    embedder = CachedEmbedder(open_embedder(settings.embedder, on_progress), cache_folder() / "bench-embeddings.db")
+    with tempfile.TemporaryDirectory() as folder:
+        store = SqliteStore(Path(folder) / "halo.db")
+        try:
+            stream = remember_all(store, conversations.turns, model.vocabulary)
+            total = store.stats().chunks
+            Indexer(store, embedder).embed_missing(lambda done: on_progress(f"embedding {done} of {total} chunks"))
+            index = VectorIndex(store, embedder.name, embedder.dimensions, Path(folder))
+            on_progress(f"asking {len(conversations.questions)} questions")
+            try:
+                return measure(MemorySearch(store, embedder, index), embedder, stream, conversations)
+            finally:
+                index.close()
+        finally:
+            store.close()
+            embedder.close()
+            model.close()
+
+
+class Stream:
+    """Where the turns of the data stand in the memory, and what they weigh."""
+
+    def __init__(self) -> None:
+        self.turn_of: dict[EvidenceId, int] = {}
+        self.tokens_of: dict[ChunkKey, int] = {}
+        self.chunks_of_turn: dict[int, list[ChunkKey]] = defaultdict(list)
+
+    def add(self, turn: Turn, chunks: Sequence[Chunk]) -> None:
+        self.turn_of[turn.conversation, turn.id] = chunks[0].key.turn
+        for chunk in chunks:
+            self.tokens_of[chunk.key] = chunk.token_count
+            self.chunks_of_turn[chunk.key.turn].append(chunk.key)
+
+    def anchors(self, key: ChunkKey) -> Iterator[ChunkKey]:
+        """The openings that a chunk brings with it, as far as they are there."""
+        for turn in (key.turn, other[0] if (other := partner(key.turn, key.role)) else None):
+            if turn is not None and (keys := self.chunks_of_turn.get(turn)):
+                yield keys[0]
+
+
+def remember_all(store: SqliteStore, turns: Iterable[Turn], vocabulary: Vocabulary) -> Stream:
+    """Write all conversations as one stream: an answer stands right behind its question."""
+    stream = Stream()
+    question: Turn | None = None
+    answer_turn = 0
+    waiting: list[Chunk] = []
+    for turn in turns:
+        tokens = vocabulary.tokenize(turn.said)
+        if not tokens:
+            continue
+        reservation = store.reserve(len(tokens))
+        answers = turn.role == "assistant" and question is not None and question.conversation == turn.conversation
+        number = reservation.turn_user if turn.role == "user" else reservation.turn_assistant
+        number = answer_turn if answers else number
+        question, answer_turn = (turn, reservation.turn_assistant) if turn.role == "user" else (None, 0)
+        chunks, position = [], reservation.position_start
+        for index, part in enumerate(chunks_of(tokens)):
+            key = ChunkKey(number, index, turn.role)
+            chunks.append(Chunk.of_tokens(key, part, first_position=position, time=_time(turn)))
+            position += len(part)
+        stream.add(turn, chunks)
+        waiting += chunks
+        if len(waiting) >= _WRITTEN_AT_ONCE:
+            store.write_chunks(waiting)
+            waiting = []
+    store.write_chunks(waiting)
+    return stream
+
+
+def measure(
+    search: MemorySearch, embedder: "CachedEmbedder", stream: Stream, conversations: Conversations
+) -> dict[str, Any]:
+    asked = [question for question in conversations.questions if _evidence(question, stream)]
+    scores: dict[str, list[float]] = defaultdict(list)
+    search_ms, embed_ms = [], []
+    for question in asked:
+        started = time.perf_counter()
+        vector = embedder.embed_anew([question.text])[0]
+        embedded = time.perf_counter()
+        hits = search.search_embedded(question.text, vector, ChunkFilter(), limit=HITS)
+        search_ms.append((time.perf_counter() - embedded) * 1000)
+        embed_ms.append((embedded - started) * 1000)
+        for name, value in score(hits, _evidence(question, stream), stream).items():
+            scores[name].append(value)
+    means = {name: float(np.mean(values)) for name, values in scores.items()}
+    return {
+        **means,
+        "search_ms_p50": float(np.percentile(search_ms, 50)),
+        "search_ms_p95": float(np.percentile(search_ms, 95)),
+        "embed_ms_p50": float(np.percentile(embed_ms, 50)),
+        "questions": len(asked),
+        "by_category": _by_category(asked, scores),
+        "intervals": {name: _interval(values) for name, values in scores.items()},
+    }
+
+
+def score(hits: Sequence[Hit], evidence: set[int], stream: Stream) -> dict[str, float]:
+    """Percent of the evidence's turns among the first turns, and of its tokens in contexts of some sizes."""
+    turns = list(dict.fromkeys(hit.chunk.key.turn for hit in hits))
+    found = {f"recall_at_{count}": 100 * len(evidence & set(turns[:count])) / len(evidence) for count in FIRST_TURNS}
+    wanted = {key for turn in evidence for key in stream.chunks_of_turn[turn]}
+    weight = sum(stream.tokens_of[key] for key in wanted)
+    for budget in BUDGETS:
+        context = fill(hits, stream, budget)
+        found[f"evidence_at_{budget}"] = 100 * sum(stream.tokens_of[key] for key in wanted & context) / weight
+    return found
+
+
+def fill(hits: Sequence[Hit], stream: Stream, budget: int) -> set[ChunkKey]:
+    """The context that the hits give, best first, each with its openings; a group that does not fit is passed over."""
+    context: set[ChunkKey] = set()
+    used = 0
+    for hit in hits:
+        group = {hit.chunk.key, *stream.anchors(hit.chunk.key)} - context
+        cost = sum(stream.tokens_of[key] for key in group)
+        if used + cost <= budget:
+            context |= group
+            used += cost
+    return context
+
+
+class CachedEmbedder:
+    """An embedder that remembers the vectors of texts across runs."""
+
+    def __init__(self, embedder: Embedder, path: Path) -> None:
+        self._embedder = embedder
+        self.name, self.dimensions, self.max_tokens = embedder.name, embedder.dimensions, embedder.max_tokens
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._cache = sqlite3.connect(path, isolation_level=None)
+        self._cache.execute("PRAGMA synchronous = OFF")
+        self._cache.execute("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB) WITHOUT ROWID")
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        found = {text: self._known(text) for text in texts}
+        missing = [text for text, vector in found.items() if vector is None]
+        found |= dict(zip(missing, self.embed_anew(missing), strict=True)) if missing else {}
+        vectors = [vector for text in texts if (vector := found[text]) is not None]
+        return np.stack(vectors) if vectors else np.empty((0, self.dimensions), dtype=np.float32)
+
+    def embed_anew(self, texts: Sequence[str]) -> Vectors:
+        """As if nothing were known of the texts."""
+        vectors = self._embedder.embed(texts)
+        rows = [(self._key(text), vector.tobytes()) for text, vector in zip(texts, vectors, strict=True)]
+        self._cache.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+        return vectors
+
+    def _known(self, text: str) -> NDArray[np.float32] | None:
+        row = self._cache.execute("SELECT vector FROM vectors WHERE key = ?", (self._key(text),)).fetchone()
+        return None if row is None else np.frombuffer(row[0], dtype=np.float32)
+
+    def _key(self, text: str) -> bytes:
+        return hashlib.sha256(f"{self.name}\0{text}".encode()).digest()
+
+    def count_tokens(self, text: str) -> int:
+        return self._embedder.count_tokens(text)
+
+    def close(self) -> None:
+        self._cache.close()
+        self._embedder.close()
+
+
+def _evidence(question: Question, stream: Stream) -> set[int]:
+    found = (stream.turn_of.get((question.conversation, turn_id)) for turn_id in question.evidence)
+    return {turn for turn in found if turn is not None}
+
+
+def _by_category(asked: Sequence[Question], scores: dict[str, list[float]]) -> dict[str, dict[str, float]]:
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, question in enumerate(asked):
+        places[question.category].append(place)
+    return {
+        category: {
+            "questions": len(chosen),
+            **{name: float(np.mean([values[place] for place in chosen])) for name, values in scores.items()},
+        }
+        for category, chosen in sorted(places.items())
+    }
+
+
+def _interval(values: list[float]) -> tuple[float, float]:
+    """The middle 95 % of the means of bootstrap resamples."""
+    chance = np.random.default_rng(1)
+    sample = np.asarray(values)
+    means = [sample[chance.integers(0, len(sample), len(sample))].mean() for _ in range(_RESAMPLES)]
+    low, high = np.percentile(means, (2.5, 97.5))
+    return float(low), float(high)
+
+
+def _time(turn: Turn) -> datetime:
+    try:
+        time_said = datetime.fromisoformat(turn.time or "")
+    except ValueError:
+        return datetime(2000, 1, 1, tzinfo=UTC)
+    return time_said if time_said.tzinfo else time_said.replace(tzinfo=UTC)

@@ -1,0 +1,214 @@
+"""Search of the whole memory by meaning and by words at once."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.errors import InputError
+from halo_weave.memory.embedding import Embedder
+from halo_weave.memory.nearest import similarities_to
+from halo_weave.memory.query_terms import TellingTerms
+from halo_weave.memory.ranking import Candidate, Ranked, diverse, fused
+from halo_weave.memory.records import Chunk, Role
+from halo_weave.memory.search_settings import SearchSettings
+from halo_weave.memory.store import Store
+from halo_weave.memory.vector_index import VectorIndex
+
+_MORE_TIMES = 4
+Vector = NDArray[np.float32]
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """A chunk and why it was found.
+
+    `score` is what the order follows from, unless diversity was asked for. Ranks count from 1 among what the filters
+    let through, and are None where meaning or words did not put the chunk forward. `similarity` is the cosine to the
+    question, None if the chunk has no vector yet; `word_score` is BM25.
+    """
+
+    id: int
+    chunk: Chunk
+    score: float
+    similarity: float | None
+    vector_rank: int | None
+    word_rank: int | None
+    word_score: float | None
+
+
+class ChunkFilter(msgspec.Struct, frozen=True):
+    """What a chunk must be to be found; None lets all through.
+
+    `since` is included, `until` is not. `metadata` names entries that the chunk's metadata must have with these values.
+    """
+
+    roles: Collection[Role] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    metadata: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        for name, time in (("since", self.since), ("until", self.until)):
+            if time is not None and time.tzinfo is None:
+                raise InputError(f"The time {time} of {name} has no time zone.")
+
+    def lets_through(self, chunk: Chunk) -> bool:
+        return (
+            not chunk.deleted
+            and (self.roles is None or chunk.key.role in self.roles)
+            and (self.since is None or chunk.time >= self.since)
+            and (self.until is None or chunk.time < self.until)
+            and (self.metadata is None or _has(chunk.metadata or {}, self.metadata))
+        )
+
+
+class MemorySearch:
+    """May be used from several threads if the embedder may."""
+
+    def __init__(
+        self, store: Store, embedder: Embedder, index: VectorIndex, settings: SearchSettings | None = None
+    ) -> None:
+        if index.embedder != embedder.name:
+            raise InputError(
+                f"The index has vectors of {index.embedder}, but questions are embedded by {embedder.name}."
+            )
+        self._store = store
+        self._embedder = embedder
+        self._index = index
+        self._settings = settings or SearchSettings()
+        self._terms = TellingTerms(store, self._settings.common_words_share)
+
+    def search(
+        self,
+        text: str,
+        *,
+        limit: int = 50,
+        roles: Collection[Role] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        mmr_lambda: float | None = None,
+    ) -> list[Hit]:
+        """The best chunks for a text, best first, fewer than `limit` only if no more pass the filters.
+
+        `mmr_lambda` from 0 to 1 trades closeness to the text (1) against difference from what ranks higher (0).
+        """
+        if not text.strip():
+            return []
+        wanted = ChunkFilter(roles=roles, since=since, until=until, metadata=metadata)
+        return self.search_embedded(text, self._embedder.embed([text])[0], wanted, limit=limit, mmr_lambda=mmr_lambda)
+
+    def search_embedded(
+        self,
+        text: str,
+        vector: Vector,
+        wanted: ChunkFilter | None = None,
+        *,
+        limit: int = 50,
+        mmr_lambda: float | None = None,
+    ) -> list[Hit]:
+        """The same for a text whose vector is known already."""
+        if limit < 1:
+            raise InputError(f"{limit} chunks cannot be searched for; it takes at least 1.")
+        if mmr_lambda is not None and not 0 <= mmr_lambda <= 1:
+            raise InputError(f"The share {mmr_lambda} of closeness in the order is not from 0 to 1.")
+        chunks = _Chunks(self._store, wanted or ChunkFilter())
+        depth = max(limit, self._settings.candidates)
+        similarities = chunks.first_wanted(lambda count: _pairs(*self._index.nearest(vector, count)), depth)
+        terms = self._terms.of(text)
+        word_scores = chunks.first_wanted(lambda count: self._store.search_words(terms, count), depth)
+        ranked = fused(
+            [
+                _candidate(chunks, chunk_id, similarities, word_scores)
+                for chunk_id in dict.fromkeys((*similarities, *word_scores))
+            ],
+            k=self._settings.rank_constant,
+            user_boost=self._settings.user_boost,
+        )
+        return self._hits(chunks, self._chosen(ranked, limit, mmr_lambda), vector)
+
+    def _chosen(self, ranked: list[Ranked], limit: int, mmr_lambda: float | None) -> list[Ranked]:
+        if mmr_lambda is None:
+            return ranked[:limit]
+        vectors = self._vectors([one.candidate.id for one in ranked])
+        without = np.zeros(self._embedder.dimensions, dtype=np.float32)
+        matrix = np.array([vectors.get(one.candidate.id, without) for one in ranked]).reshape(len(ranked), -1)
+        scores = np.array([one.score for one in ranked])
+        return [ranked[place] for place in diverse(scores, matrix @ matrix.T, mmr_lambda, limit)]
+
+    def _hits(self, chunks: "_Chunks", ranked: Sequence[Ranked], query: Vector) -> list[Hit]:
+        found_by_words_alone = [one.candidate.id for one in ranked if one.candidate.similarity is None]
+        ids, vectors = self._store.vectors_by_ids(self._embedder.name, found_by_words_alone)
+        similarities = dict(_pairs(ids, similarities_to(query, vectors)))
+        return [
+            Hit(
+                id=one.candidate.id,
+                chunk=chunks[one.candidate.id],
+                score=one.score,
+                similarity=similarities.get(one.candidate.id, one.candidate.similarity),
+                vector_rank=one.vector_rank,
+                word_rank=one.word_rank,
+                word_score=one.candidate.word_score,
+            )
+            for one in ranked
+        ]
+
+    def _vectors(self, ids: Sequence[int]) -> dict[int, Vector]:
+        found, vectors = self._store.vectors_by_ids(self._embedder.name, ids)
+        return dict(zip(found.tolist(), vectors.astype(np.float32), strict=True))
+
+
+class _Chunks:
+    """The chunks that one search has looked at; those that it may show are kept."""
+
+    def __init__(self, store: Store, wanted: ChunkFilter) -> None:
+        self._store = store
+        self._wanted = wanted
+        self._looked_at: set[int] = set()
+        self._shown: dict[int, Chunk] = {}
+
+    def __getitem__(self, chunk_id: int) -> Chunk:
+        return self._shown[chunk_id]
+
+    def first_wanted(self, first: Callable[[int], Sequence[tuple[int, float]]], count: int) -> dict[int, float]:
+        """The first `count` of a ranking that pass the filter, with their values; `first` gives the best so many."""
+        asked = count
+        while True:
+            found = first(asked)
+            self._look_at(chunk_id for chunk_id, _ in found)
+            passed = [(chunk_id, value) for chunk_id, value in found if chunk_id in self._shown]
+            if len(passed) >= count or len(found) < asked:
+                return dict(passed[:count])
+            asked *= _MORE_TIMES
+
+    def _look_at(self, ids: Iterable[int]) -> None:
+        new = [chunk_id for chunk_id in ids if chunk_id not in self._looked_at]
+        self._looked_at.update(new)
+        for chunk_id, chunk in self._store.chunks_by_ids(new):
+            if self._wanted.lets_through(chunk):
+                self._shown[chunk_id] = chunk
+
+
+def _candidate(
+    chunks: _Chunks, chunk_id: int, similarities: Mapping[int, float], word_scores: Mapping[int, float]
+) -> Candidate:
+    chunk = chunks[chunk_id]
+    return Candidate(
+        chunk_id, chunk.first_position, chunk.key.role, similarities.get(chunk_id), word_scores.get(chunk_id)
+    )
+
+
+def _pairs(ids: NDArray[np.int64], values: NDArray[np.float32]) -> list[tuple[int, float]]:
+    return list(zip(ids.tolist(), values.tolist(), strict=True))
+
+
+def _has(own: Any, wanted: Any) -> bool:
+    """Of objects and lists only what is wanted must be there."""
+    if isinstance(wanted, Mapping):
+        return isinstance(own, Mapping) and all(name in own and _has(own[name], wanted[name]) for name in wanted)
+    if isinstance(wanted, list):
+        return isinstance(own, list) and all(any(_has(entry, one) for entry in own) for one in wanted)
+    return bool(own == wanted)

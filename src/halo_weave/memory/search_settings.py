@@ -1,0 +1,34 @@
+"""The settings of the search; each with its range and a sentence of help."""
+
+from typing import Annotated
+
+import msgspec
+
+from halo_weave.memory.vector_index import EXACT_UP_TO_CHUNKS
+
+
+class SearchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    user_boost: Annotated[
+        float,
+        msgspec.Meta(ge=0.1, le=10, description="Factor on the score of what a user said; 1 treats all alike."),
+    ] = 1.5
+    rank_constant: Annotated[
+        int,
+        msgspec.Meta(
+            ge=1, le=10_000, description="Added to every rank: the larger, the less do the first ranks stand out."
+        ),
+    ] = 10
+    candidates: Annotated[
+        int,
+        msgspec.Meta(ge=10, le=10_000, description="Chunks that meaning and words each put forward, at least."),
+    ] = 200
+    common_words_share: Annotated[
+        float,
+        msgspec.Meta(gt=0, le=1, description="Words in more than this share of all chunks are not looked for."),
+    ] = 0.1
+    exact_up_to_chunks: Annotated[
+        int,
+        msgspec.Meta(
+            ge=0, le=10_000_000, description="Vectors that are compared one by one; more are kept in an index file."
+        ),
+    ] = EXACT_UP_TO_CHUNKS

@@ -1,0 +1,204 @@
+"""Nearest vectors of the whole memory: exactly while it is small, through an approximate file once it is large.
+
+What the file does not have, because it is younger or because there is no file, is compared exactly; what changed or
+went since the file was made is not taken from it; and what the file suggests is compared again by the vectors in the
+store. So the file may be old, foreign, damaged or missing: answers stay right, and a thread makes a new one.
+"""
+
+import hashlib
+import logging
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.errors import HaloError
+from halo_weave.memory.approximate_index import ApproximateIndex, open_index, vector_checksum
+from halo_weave.memory.exact_index import ExactIndex
+from halo_weave.memory.index_building import write_index_file
+from halo_weave.memory.nearest import Nearest, best_first, best_of, similarities_to
+from halo_weave.memory.records import VectorChanges
+from halo_weave.memory.store import Store
+
+EXACT_UP_TO_CHUNKS = 50_000
+
+_log = logging.getLogger(__name__)
+_CANDIDATES_PER_WANTED = 3
+_FEWEST_CANDIDATES = 200
+_LARGEST_SHARE_OF_GRAPH = 8
+"""Whoever wants more than one in so many chunks is served faster, and completely, by comparing all."""
+
+
+class VectorIndex:
+    """Of one embedder's vectors in a store; may be used from several threads.
+
+    `folder` is where the file is kept, shared by all processes that use the store; without one all search is exact.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: str,
+        dimensions: int,
+        folder: Path | None = None,
+        *,
+        exact_up_to_chunks: int = EXACT_UP_TO_CHUNKS,
+    ) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._dimensions = dimensions
+        self._path = None if folder is None else folder / _file_name(embedder)
+        self._exact_up_to = exact_up_to_chunks
+        self._lock = threading.RLock()
+        self._is_closing = threading.Event()
+        self._builder: threading.Thread | None = None
+        self._retry_above = 0
+        self._start_from(self._opened_file())
+
+    @property
+    def embedder(self) -> str:
+        return self._embedder
+
+    @property
+    def chunks_outside_file(self) -> int:
+        """Those that every search compares exactly."""
+        with self._lock:
+            self._catch_up()
+            return len(self._recent)
+
+    def nearest(self, query: NDArray[np.float32], limit: int) -> Nearest:
+        """The `limit` closest chunks, fewer only if there are no more."""
+        with self._lock:
+            self._catch_up()
+            recent = self._recent.nearest(query, limit)
+            if self._file is None:
+                return recent
+            if limit * _LARGEST_SHARE_OF_GRAPH > self._file.header.count:
+                return self._compare_all(query, limit)
+            found = best_of(recent, self._nearest_in_file(self._file, query, limit), limit)
+            return found if len(found.ids) == limit else self._compare_all(query, limit)
+
+    def wait_until_built(self) -> None:
+        """Returns once no file is being made; searches need not wait for it."""
+        with self._lock:
+            self._catch_up()
+            builder = self._builder
+        if builder is not None:
+            builder.join()
+
+    def close(self) -> None:
+        """Stops making a file; the store stays open."""
+        self._is_closing.set()
+        if self._builder is not None:
+            self._builder.join()
+
+    def _start_from(self, file: ApproximateIndex | None) -> None:
+        self._file = file
+        self._recent = ExactIndex()
+        self._changed: set[int] = set()
+        self._read_up_to = 0 if file is None else file.header.change_number
+        self._seen_change: int | None = None
+        self._is_file_trusted = file is None
+
+    def _catch_up(self) -> None:
+        latest = self._store.change_number()
+        if latest == self._seen_change:
+            return
+        if latest < self._read_up_to:  # another memory has taken the store's place
+            self._start_from(None)
+        for changes in self._changes():
+            self._recent.put(changes.ids, changes.vectors)
+            self._recent.discard(changes.removed)
+            if self._file is not None:
+                self._changed.update(changes.ids.tolist(), changes.removed.tolist())
+            self._read_up_to = changes.change_number
+        self._seen_change = latest
+        if not self._is_file_trusted:
+            self._trust_file_or_forget_it()
+        self._build_if_worthwhile()
+
+    def _changes(self) -> Iterator[VectorChanges]:
+        while True:
+            changes = self._store.vectors_since(self._embedder, self._read_up_to)
+            if not len(changes.ids) and not len(changes.removed):
+                return
+            yield changes
+
+    def _trust_file_or_forget_it(self) -> None:
+        assert self._file is not None
+        samples = self._file.header.samples
+        expected = {chunk_id: checksum for chunk_id, checksum in samples.items() if chunk_id not in self._changed}
+        ids, vectors = self._store.vectors_by_ids(self._embedder, list(expected))
+        found = {chunk_id: vector_checksum(vector) for chunk_id, vector in zip(ids.tolist(), vectors, strict=True)}
+        if found == expected:
+            self._is_file_trusted = True
+        else:
+            self._start_from(None)
+            self._catch_up()
+
+    def _nearest_in_file(self, file: ApproximateIndex, query: NDArray[np.float32], limit: int) -> Nearest:
+        wanted = max(_CANDIDATES_PER_WANTED * limit, _FEWEST_CANDIDATES)
+        while True:
+            suggested = dict.fromkeys(file.candidates(query, wanted).tolist())
+            candidates = [chunk_id for chunk_id in suggested if chunk_id not in self._changed]
+            ids, vectors = self._store.vectors_by_ids(self._embedder, candidates)
+            if len(ids) >= limit or wanted * _LARGEST_SHARE_OF_GRAPH > file.header.count:
+                return best_first(ids, similarities_to(query, vectors), limit)
+            wanted *= 2
+
+    def _compare_all(self, query: NDArray[np.float32], limit: int) -> Nearest:
+        best = Nearest(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
+        read_up_to = 0
+        while True:
+            changes = self._store.vectors_since(self._embedder, read_up_to)
+            if changes.change_number == read_up_to:
+                return best
+            read_up_to = changes.change_number
+            repeated = np.isin(best.ids, np.concatenate((changes.ids, changes.removed)))
+            best = Nearest(best.ids[~repeated], best.similarities[~repeated])
+            batch = Nearest(changes.ids, similarities_to(query, changes.vectors))
+            best = best_of(best, batch, limit)
+
+    def _build_if_worthwhile(self) -> None:
+        outside = max(len(self._recent), len(self._changed))
+        is_building = self._builder is not None and self._builder.is_alive()
+        if self._path is None or is_building or self._is_closing.is_set():
+            return
+        if outside <= max(self._exact_up_to, self._retry_above):
+            return
+        self._retry_above = 2 * outside  # unless it succeeds
+        self._builder = threading.Thread(target=self._build, args=(self._read_up_to,), name="vector index", daemon=True)
+        self._builder.start()
+
+    def _build(self, end: int) -> None:
+        assert self._path is not None
+        try:
+            if not self._take_file(newer_than=self._file):
+                write_index_file(
+                    self._path, self._store, self._embedder, self._dimensions, end, self._file, self._is_closing
+                )
+                self._take_file(newer_than=self._file)
+        except (HaloError, OSError, RuntimeError, ImportError, MemoryError) as error:
+            if not self._is_closing.is_set():
+                _log.warning("The vector index %s could not be made, search stays exact: %s", self._path, error)
+
+    def _take_file(self, newer_than: ApproximateIndex | None) -> bool:
+        """Another process may have made one already."""
+        file = self._opened_file()
+        behind = 0 if newer_than is None else newer_than.header.change_number
+        if file is None or not behind < file.header.change_number <= self._store.change_number():
+            return False
+        with self._lock:
+            self._start_from(file)
+            self._retry_above = 0
+            self._catch_up()
+            return self._file is file
+
+    def _opened_file(self) -> ApproximateIndex | None:
+        return None if self._path is None else open_index(self._path, self._embedder, self._dimensions)
+
+
+def _file_name(embedder: str) -> str:
+    return f"vectors-{hashlib.sha256(embedder.encode()).hexdigest()[:12]}.index"
