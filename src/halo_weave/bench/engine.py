@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from halo_weave.bench.texts import TokenStream
 from halo_weave.config import Settings
-from halo_weave.engine import Attention, GenerationSettings, Placed, SyncReport
+from halo_weave.engine import Attention, GenerationSettings, Placed, Step, SyncReport
 from halo_weave.engine.llamacpp.context import LlamaContext
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.errors import InputError
 
 Progress = Callable[[str], None]
+_Reply = Iterator[Step]
 
 CONTEXT_TOKENS = 2000
 MOVED_TOKENS = 200
@@ -69,9 +70,10 @@ def measure_capture(engine: LlamaEngine, repeats: int, row_error: "_RowError", o
     seconds: dict[str, list[float]] = {name: [] for name in contexts}
     for repeat in range(repeats):
         on_progress(f"capture: repeat {repeat + 1} of {repeats}")
-        for name, context in _rotated(contexts, repeat):
+        for context in contexts.values():
             context.sync(context_tokens)
-            seconds[name].append(median(_step_seconds(context, row_error)))
+        for name, steps in _step_seconds(contexts, row_error).items():
+            seconds[name].append(median(steps))
     for context in contexts.values():
         context.close()
     return {
@@ -197,17 +199,26 @@ class _RowError:
         self.rows += 1
 
 
-def _step_seconds(context: LlamaContext, row_error: _RowError) -> Iterator[float]:
-    """The time of each step but the first, which was computed by the sync before."""
-    steps = context.generate(GenerationSettings(temperature=0, max_tokens=STEPS + 1))
-    next(steps)
-    started = time.perf_counter()
-    for step in steps:
-        now = time.perf_counter()
-        yield now - started
-        if step.attention is not None:
-            row_error.add(step.attention)
-        started = time.perf_counter()
+def _step_seconds(contexts: dict[str, LlamaContext], row_error: _RowError) -> dict[str, list[float]]:
+    """The times of the steps of all contexts, taken in turn step by step, so that a slow moment hits all alike.
+
+    The first step of each does not count, because it was computed by the sync before.
+    """
+    settings = GenerationSettings(temperature=0, max_tokens=STEPS + 1)
+    replies = {name: context.generate(settings) for name, context in contexts.items()}
+    for steps in replies.values():
+        next(steps)
+    seconds: dict[str, list[float]] = {name: [] for name in contexts}
+    for number in range(STEPS):
+        for name, steps in _rotated(replies, number):
+            started = time.perf_counter()
+            step = next(steps, None)
+            if step is None:
+                continue
+            seconds[name].append(time.perf_counter() - started)
+            if step.attention is not None:
+                row_error.add(step.attention)
+    return seconds
 
 
 def _attention(context: LlamaContext) -> Attention:
@@ -227,9 +238,9 @@ def _decoded(reports: list[SyncReport]) -> int:
     return sum(report.decoded for report in reports)
 
 
-def _rotated(contexts: dict[str, LlamaContext], by: int) -> list[tuple[str, LlamaContext]]:
+def _rotated(replies: dict[str, _Reply], by: int) -> list[tuple[str, _Reply]]:
     """In another order each time, so that none is always measured first."""
-    items = list(contexts.items())
+    items = list(replies.items())
     by %= len(items)
     return items[by:] + items[:by]
 
