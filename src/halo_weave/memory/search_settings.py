@@ -4,8 +4,6 @@ from typing import Annotated
 
 import msgspec
 
-from halo_weave.memory.vector_index import EXACT_UP_TO_CHUNKS
-
 
 class SearchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     user_boost: Annotated[
@@ -26,9 +24,3 @@ class SearchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         float,
         msgspec.Meta(gt=0, le=1, description="Words in more than this share of all chunks are not looked for."),
     ] = 0.1
-    exact_up_to_chunks: Annotated[
-        int,
-        msgspec.Meta(
-            ge=0, le=10_000_000, description="Vectors that are compared one by one; more are kept in an index file."
-        ),
-    ] = EXACT_UP_TO_CHUNKS
