@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, Literal, NamedTuple, Self
 
 import msgspec
 import numpy as np
@@ -13,12 +13,12 @@ from halo_weave.engine.protocol import Token
 from halo_weave.errors import InputError
 from halo_weave.memory.numbers import require_number, text_of_number
 from halo_weave.memory.packing import pack, unpack
+from halo_weave.text.chat_template import ROLES
+from halo_weave.text.chat_template import Role as Role
 
-Role = Literal["system", "user", "assistant"]
 Action = Literal["delete", "undelete", "merge"]
 VectorMatrix = NDArray[np.float16] | NDArray[np.float32]
 
-_ROLES = get_args(Role)
 _LARGEST_INDEX = 2**63 - 1
 
 
@@ -187,8 +187,8 @@ def utc_now() -> datetime:
 
 def _require_key(key: ChunkKey) -> None:
     require_number(key.turn)
-    if key.role not in _ROLES:
-        raise InputError(f"The role {key.role!r} is not one of {', '.join(_ROLES)}.")
+    if key.role not in ROLES:
+        raise InputError(f"The role {key.role!r} is not one of {', '.join(ROLES)}.")
     if type(key.index) is not int or not 0 <= key.index <= _LARGEST_INDEX:
         raise InputError(f"The index {key.index!r} of a chunk is not a whole number from 0 to {_LARGEST_INDEX}.")
 

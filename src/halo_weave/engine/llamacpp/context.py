@@ -18,7 +18,7 @@ from halo_weave.engine.llamacpp.computation import BATCH_TOKENS, INSERTION, MAIN
 from halo_weave.engine.llamacpp.editing import NOTHING, CellsUnknown, Edit, Editor, Held, Settled
 from halo_weave.engine.llamacpp.kept_rows import KeptRows
 from halo_weave.engine.llamacpp.model import Model
-from halo_weave.engine.llamacpp.sampling import Sampler
+from halo_weave.engine.llamacpp.sampling import REPEAT_WINDOW, Sampler
 from halo_weave.engine.protocol import GenerationSettings, Placed, Step, SyncReport, Token
 from halo_weave.engine.reply import RawStep, shape_reply
 from halo_weave.errors import ContextTooLarge, EngineError, InputError
@@ -168,7 +168,7 @@ class LlamaContext:
         self, settings: GenerationSettings, positions: Iterator[int] | None, revision: int
     ) -> Iterator[RawStep]:
         vocabulary = self._model.vocabulary
-        recent = [token.token_id for token in self._held.tokens[-64:]]
+        recent = [token.token_id for token in self._held.tokens[-REPEAT_WINDOW:]]
         sampler = Sampler(self._model.library, settings, recent, vocabulary.size)
         try:
             while True:
