@@ -1,5 +1,7 @@
 """Chunks for tests of the memory: what is in them follows from their key, so that any process can tell what it was."""
 
+import itertools
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,6 +11,12 @@ from halo_weave.memory.store import Store
 
 TIME = datetime(2026, 5, 17, 12, 30, 15, 123456, tzinfo=UTC)
 PIECES = (" sea", " light", "", " Grüße", "世", " owl🦉", "\n\n", " running", ' "quoted"', "\0", " AND")
+
+
+def ticking_clock() -> Callable[[], datetime]:
+    """Each time it is asked, it is a second later."""
+    seconds = itertools.count()
+    return lambda: TIME + timedelta(seconds=next(seconds), microseconds=1)
 
 
 def made_up_tokens(key: ChunkKey, count: int) -> list[Token]:

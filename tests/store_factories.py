@@ -6,6 +6,7 @@ from pathlib import Path
 
 from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.store import Store
+from made_up_chunks import ticking_clock
 
 StoreFactory = Callable[[], Store]
 STORES = ("sqlite",)
@@ -16,9 +17,10 @@ def fresh_memory(kind: str, folder: Path) -> Iterator[StoreFactory]:
     """A new memory, and the way to open it any number of times; all are closed in the end."""
     assert kind in STORES
     opened: list[Store] = []
+    clock = ticking_clock()
 
     def open_again() -> Store:
-        opened.append(SqliteStore(folder / "halo.db"))
+        opened.append(SqliteStore(folder / "halo.db", clock=clock))
         return opened[-1]
 
     try:

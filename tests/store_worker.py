@@ -1,7 +1,8 @@
 """A process of its own that works on a memory and reports through its standard output, a JSON object per line.
 
-`many` reserves and writes a number of turns. `churn` reserves, writes, deletes, undeletes and puts vectors until it is
-killed: it says "try" before an operation and "did" once the store has acknowledged it. `fill` writes until it fails.
+`many` reserves and writes a number of turns. `churn` reserves, writes, deletes, undeletes, puts vectors, embeds again,
+forgets and keeps a journal until it is killed: it says "try" before an operation and "did" once the store has
+acknowledged it. `fill` writes until it fails.
 """
 
 import json
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from halo_weave.errors import StoreError
-from halo_weave.memory.records import ChunkKey
+from halo_weave.memory.records import Chunk, ChunkKey
 from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.store import Store
 from made_up_chunks import made_up_chunk
@@ -23,6 +24,8 @@ from made_up_chunks import made_up_chunk
 TOKENS = 4
 CHUNKS = 3
 EMBEDDER = "made-up"
+NEWER_EMBEDDER = "newer"
+ACTIONS = ("write", "write", "delete", "undelete", "vectors", "embed again", "journal", "journal", "forget")
 
 
 def start_worker(mode: str, path: Path, *arguments: object) -> subprocess.Popen[str]:
@@ -36,14 +39,26 @@ def say(**what: Any) -> None:
     sys.stdout.flush()
 
 
+def mark_of(turn: int) -> str:
+    """Only this turn's chunks have it."""
+    return f"mark-{turn}-end"
+
+
+def made_up_turn(turn: int, start: int) -> list[Chunk]:
+    metadata = {"mark": mark_of(turn)}
+    return [
+        made_up_chunk(turn, index, first=start + index * TOKENS, count=TOKENS, metadata=metadata)
+        for index in range(CHUNKS)
+    ]
+
+
 def write_turn(store: Store) -> int:
     """A turn of `CHUNKS` chunks; gives the turn."""
     reservation = store.reserve(CHUNKS * TOKENS)
     turn, start = reservation.turn_user, reservation.position_start
     say(did="reserve", turn=turn, start=start)
     say(try_="write", turn=turn)
-    chunks = [made_up_chunk(turn, index, first=start + index * TOKENS, count=TOKENS) for index in range(CHUNKS)]
-    store.write_chunks(chunks)
+    store.write_chunks(made_up_turn(turn, start))
     say(did="write", turn=turn)
     return turn
 
@@ -59,24 +74,49 @@ def churn(store: Store, seed: int) -> None:
     choose = random.Random(seed)
     say(did="open")
     own: list[int] = []
+    noted = 0
     while True:
-        action = choose.choice(("write", "write", "delete", "undelete", "vectors")) if own else "write"
+        action = choose.choice(ACTIONS) if own else "write"
         if action == "write":
             own.append(write_turn(store))
-            continue
-        turn = choose.choice(own)
-        say(try_=action, turn=turn)
-        if action == "vectors":
-            put_vectors(store, turn)
+        elif action == "journal":
+            noted = keep_journal(store, f"w-{seed}", noted)
         else:
-            keys = [ChunkKey(turn, index, "user") for index in range(CHUNKS)]
-            (store.delete if action == "delete" else store.undelete)(keys, "worker")
-        say(did=action, turn=turn)
+            turn = choose.choice(own)
+            if action == "forget":
+                own.remove(turn)
+                change(store, "delete", turn)
+            change(store, action, turn)
 
 
-def put_vectors(store: Store, turn: int) -> None:
+def change(store: Store, action: str, turn: int) -> None:
+    keys = [ChunkKey(turn, index, "user") for index in range(CHUNKS)]
+    say(try_=action, turn=turn)
+    if action == "vectors":
+        put_vectors(store, EMBEDDER, turn)
+    elif action == "embed again":
+        put_vectors(store, NEWER_EMBEDDER, turn, as_of=store.change_number())
+    else:
+        {"delete": store.delete, "undelete": store.undelete, "forget": store.forget}[action](keys, "worker")
+    say(did=action, turn=turn)
+
+
+def put_vectors(store: Store, embedder: str, turn: int, as_of: int | None = None) -> None:
     ids = [stored.id for stored in store.chunks_of_turn(turn)]
-    store.put_vectors(EMBEDDER, {chunk_id: np.full(8, turn % 100, dtype=np.float16) for chunk_id in ids})
+    vectors = {chunk_id: np.full(8, turn % 100, dtype=np.float16) for chunk_id in ids}
+    store.put_vectors(embedder, vectors, as_of=as_of)
+
+
+def keep_journal(store: Store, window: str, noted: int) -> int:
+    """The next note, or a fresh journal after every ninth."""
+    note = (noted + 1) % 10
+    say(try_="note", window=window, note=note)
+    if note == 0:
+        store.journal_clear(window, 1)
+    else:
+        store.journal_append(window, 1, b"%d" % note)
+    say(did="note", window=window, note=note)
+    return note
 
 
 def fill(path: Path, limit_bytes: int) -> None:

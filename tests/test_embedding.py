@@ -1,6 +1,5 @@
 """Embedders of any kind, and those of an OpenAI-compatible server that behaves or does not."""
 
-import hashlib
 import json
 import threading
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from embedding_servers import EMBEDDINGS, embedding_server, embeds
 from halo_weave.errors import EmbedderError, SettingError
 from halo_weave.memory.embedding import Embedder, EmbedderSettings, open_embedder
 from halo_weave.memory.gguf_embedder import GgufEmbedder
@@ -16,10 +16,9 @@ from halo_weave.memory.minilm import converted_minilm
 from halo_weave.memory.openai_embedder import OpenAIEmbedder
 from halo_weave.memory.vectors import normalised
 from halo_weave.paths import bundled_minilm_folder, bundled_model_path
-from loopback_server import Answer, Body, Handler, LoopbackServer
+from loopback_server import Answer, Handler, LoopbackServer
 from openai_servers import bare, llama_server, refuses, says
 
-EMBEDDINGS = "/v1/embeddings"
 TEXTS = [
     "The cat sat on the mat.",
     "",
@@ -29,21 +28,6 @@ TEXTS = [
     " \n",
     "half a pair: \ud83d",
 ]
-
-
-def made_up_vector(text: str) -> list[float]:
-    return [byte - 127.5 for byte in hashlib.sha256(text.encode()).digest()]
-
-
-def embeds(body: Body) -> Answer:
-    if "" in body["input"]:
-        return Answer({"error": {"message": "input cannot be an empty string"}}, 400)
-    entries = [{"index": index, "embedding": made_up_vector(text)} for index, text in enumerate(body["input"])]
-    return Answer({"data": entries[::-1]})
-
-
-def embedding_server(answer: Handler = embeds) -> LoopbackServer:
-    return LoopbackServer({**llama_server(says("")), EMBEDDINGS: answer})
 
 
 @pytest.fixture

@@ -103,6 +103,17 @@ def test_embedding_what_is_missing_can_be_stopped_and_goes_on(store: SqliteStore
     assert sorted(embedder.texts) == sorted(f"text {turn}" for turn in range(1, 151))
 
 
+def test_what_was_embedded_before_its_answer_came_is_embedded_again_with_it(
+    store: SqliteStore, embedder: NotingEmbedder
+) -> None:
+    indexer = Indexer(store, embedder)
+    remember(store, indexer, chunk(1, 0, "user", "what is it"))
+    store.write_chunks([chunk(2, 0, "assistant", "a cat")])
+    embedder.texts.clear()
+    assert indexer.embed_missing() == 1
+    assert embedder.texts == ["what is it\na cat", "what is it\na cat"]
+
+
 def test_deleted_chunks_get_no_vector(store: SqliteStore, embedder: NotingEmbedder) -> None:
     indexer = Indexer(store, embedder)
     (stored_id,) = store.write_chunks([chunk(1, 0, "user", "gone")])

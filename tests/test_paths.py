@@ -15,6 +15,7 @@ def test_halo_home_holds_data_config_and_cache(tmp_path: Path) -> None:
     assert paths.config_folder(environ) == tmp_path
     assert paths.config_file(environ) == tmp_path / "config.toml"
     assert paths.cache_folder(environ) == tmp_path / "cache"
+    assert paths.memory_file(environ) == tmp_path / "halo.db"
 
 
 @pytest.mark.parametrize("environ", [{}, {"HALO_HOME": ""}])

@@ -187,6 +187,18 @@ def test_filters_by_role_time_and_metadata(open_talk: Talks) -> None:
     assert find(metadata={"unknown": None}) == set()
 
 
+def test_a_time_in_which_little_was_said_is_searched_like_any_other(
+    open_talk: Talks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = open_talk(settings=SearchSettings(candidates=10))
+    for number in range(40):
+        talk.say(f"owl {'owl ' * (number % 5)}{number}", "user" if number % 3 else "assistant", day=number % 10)
+    wanted = {"since": START + timedelta(days=2), "until": START + timedelta(days=5), "roles": ["user"]}
+    found = [talk.hits("owl", limit=limit, **wanted) for limit in (1, 4, 30)]
+    monkeypatch.setattr("halo_weave.memory.search._FEW", 0)
+    assert [talk.hits("owl", limit=limit, **wanted) for limit in (1, 4, 30)] == found
+
+
 def test_filters_do_not_empty_the_result(open_talk: Talks) -> None:
     talk = open_talk(settings=SearchSettings(candidates=10))
     rare = [talk.say(f"a bird {number}", "system") for number in range(3)]

@@ -218,7 +218,12 @@ def test_verify_says_what_is_wrong(filled: Path) -> None:
         "UPDATE chunks SET first_position = x'0103' WHERE id = 5": "which another one has",
         "INSERT INTO words (words, rowid, text) SELECT 'delete', id, text FROM chunks WHERE id = 4": "words lacks",
         "INSERT INTO words (rowid, text) VALUES (4, 'more')": "not in step with the texts",
-        "INSERT INTO audit VALUES (1, 0, 'nobody', 'delete', 9999)": "refers to something that is not in chunks",
+        "UPDATE chunks SET merged_into = 9999 WHERE id = 5": "refers to something that is not in chunks",
+        "DELETE FROM settings WHERE name = 'identity'": "it has lost its identity",
+        "INSERT INTO forgotten SELECT id, turn, number, role, NULL, 1 FROM chunks WHERE id = 6": "that was forgotten",
+        "INSERT INTO forgotten VALUES (999, x'0101', 99, 'user', x'0103', 1)": "which another one has",
+        "INSERT INTO windows VALUES ('w', 'Window', x'00', 1, 0, 0)": "The window w is not what was saved",
+        "INSERT INTO journal VALUES (1, 'w', x'0101', x'00', 0)": "in the journal of window w is not what was written",
     }
     healthy = filled.read_bytes()
     for statement, finding in wrong.items():
@@ -232,8 +237,8 @@ def test_verify_says_what_is_wrong(filled: Path) -> None:
 
 def test_verify_reports_a_damaged_page_instead_of_failing(filled: Path) -> None:
     content = bytearray(filled.read_bytes())
-    middle = len(content) // 2 // 4096 * 4096
-    content[middle : middle + 4096] = bytes(4096)
+    page = content.rindex(b" running") // 4096 * 4096
+    content[page : page + 4096] = bytes(4096)
     filled.write_bytes(content)
     with closing(SqliteStore(filled)) as store:
         assert store.verify() != []
@@ -359,7 +364,7 @@ def test_a_write_that_is_interrupted_leaves_nothing(path: Path, monkeypatch: pyt
         (chunk,) = written_turn(store)
         before = store.chunks_from(0, 5)
         with monkeypatch.context() as patch:
-            patch.setattr("halo_weave.memory.sqlite_store._record", _interrupted)
+            patch.setattr("halo_weave.memory.sqlite_audit.record", _interrupted)
             with pytest.raises(KeyboardInterrupt):
                 store.delete([chunk.key], "test")
         assert store.chunks_from(0, 5) == before

@@ -40,6 +40,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.chunks: dict[ChunkKey, Chunk] = {}
         self.used_keys: set[ChunkKey] = set()
         self.with_vector: set[ChunkKey] = set()
+        self.forgotten_positions: set[int] = set()
         self.next_turn, self.next_position = self.stores[0].stats().next_turn, self.stores[0].stats().next_position
 
     def teardown(self) -> None:
@@ -104,6 +105,18 @@ class StoreMachine(RuleBasedStateMachine):
             )
             self.with_vector.discard(key)
 
+    @precondition(lambda self: self.chunks)
+    @rule(data=st.data(), handle=st.integers(0, 1))
+    def forget(self, data: st.DataObject, handle: int) -> None:
+        key = data.draw(st.sampled_from(sorted(self.chunks)))
+        if not self.chunks[key].deleted:
+            with pytest.raises(InputError):
+                self.stores[handle].forget([key], "model")
+            return
+        self.stores[handle].forget([key], "model")
+        gone = self.chunks.pop(key)
+        self.forgotten_positions |= set(range(gone.first_position, gone.end_position))
+
     @precondition(lambda self: len(self.chunks) > 1)
     @rule(data=st.data())
     def merge(self, data: st.DataObject) -> None:
@@ -162,7 +175,7 @@ class StoreMachine(RuleBasedStateMachine):
         assert self.stores[0].ids_without_vector(EMBEDDER) == sorted(lacking)
 
     def _can_be_written(self, made: list[Chunk]) -> bool:
-        taken = {
+        taken = self.forgotten_positions | {
             position for chunk in self.chunks.values() for position in range(chunk.first_position, chunk.end_position)
         }
         return all(

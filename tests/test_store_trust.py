@@ -18,8 +18,8 @@ import pytest
 
 from halo_weave.memory.records import ChunkKey, Stored
 from halo_weave.memory.sqlite_store import SqliteStore
-from made_up_chunks import made_up_chunk
-from store_worker import CHUNKS, EMBEDDER, TOKENS, start_worker
+from halo_weave.memory.window_records import JournalEntry
+from store_worker import CHUNKS, EMBEDDER, NEWER_EMBEDDER, TOKENS, made_up_turn, mark_of, start_worker
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes are killed by signals")
 
@@ -27,6 +27,8 @@ IS_FULL = os.environ.get("HALO_TEST_FULL") == "1"
 PROCESSES = 8
 TURNS = 2000 if IS_FULL else 50
 KILLS = 200 if IS_FULL else 12
+
+EMBEDDERS = {"vectors": EMBEDDER, "embed again": NEWER_EMBEDDER}
 
 Line = dict[str, Any]
 
@@ -44,10 +46,6 @@ def working(mode: str, path: Path, number: int) -> Iterator[Popen[str]]:
 def lines_of(text: str) -> list[Line]:
     """Whole lines only: a process that was killed may have left half of one."""
     return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
-
-
-def expected_turn(turn: int, start: int) -> list[Any]:
-    return [made_up_chunk(turn, index, first=start + index * TOKENS, count=TOKENS) for index in range(CHUNKS)]
 
 
 def test_many_processes_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
@@ -70,7 +68,7 @@ def test_many_processes_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
     assert written == [turn for _, turn in reserved]
     store = SqliteStore(path)
     stored = _everything(store)
-    expected = [chunk for start, turn in reserved for chunk in expected_turn(turn, start)]
+    expected = [chunk for start, turn in reserved for chunk in made_up_turn(turn, start)]
     assert [one.chunk for one in stored] == expected
     assert store.verify() == []
     store.close()
@@ -92,12 +90,16 @@ def _everything(store: SqliteStore) -> list[Stored]:
 
 
 class Acknowledged:
-    """What workers said was done, and what the last one was about to do when it died."""
+    """What workers said was done, and what the last one was about to do when it died.
+
+    `embedders` are those whose vectors were put last; `notes` the last ones in the journals, 0 in an empty one.
+    """
 
     def __init__(self) -> None:
         self.starts: dict[int, int] = {}
         self.states: dict[int, str] = {}
-        self.vectors: dict[int, bool] = {}
+        self.embedders: dict[int, str | None] = {}
+        self.notes: dict[str, int] = {}
 
     def check(self, store: SqliteStore, lines: list[Line]) -> None:
         for line in lines:
@@ -106,37 +108,47 @@ class Acknowledged:
         pending = tried[-1] if tried and lines[-1] == tried[-1] else None
         touched = {line["turn"] for line in lines if "turn" in line}
         for turn in touched:
-            self._check_turn(store, turn, pending["try_"] if pending and pending["turn"] == turn else None)
+            self._check_turn(store, turn, pending["try_"] if pending and pending.get("turn") == turn else None)
+        for window in {line["window"] for line in lines if "window" in line}:
+            self._check_journal(store, window, pending["note"] if pending and "note" in pending else None)
 
     def check_all(self, store: SqliteStore) -> None:
         for turn in self.starts:
             self._check_turn(store, turn, None)
+        for window in self.notes:
+            self._check_journal(store, window, None)
 
     def _note(self, line: Line) -> None:
         action, turn = line.get("did"), line.get("turn")
+        if action == "note":
+            self.notes[line["window"]] = line["note"]
         if turn is None or action is None:
             return
         if action == "reserve":
             assert turn not in self.starts, "a turn was given out twice"
             self.starts[turn] = line["start"]
-        elif action == "vectors":
-            self.vectors[turn] = self.states[turn] != "delete"
+        elif action in EMBEDDERS:
+            self.embedders[turn] = EMBEDDERS[action] if self.states[turn] != "delete" else None
         else:
-            self.vectors[turn] = (
-                action != "delete" and self.states.get(turn) != "delete" and self.vectors.get(turn, False)
-            )
+            if "delete" in (action, self.states.get(turn)):
+                self.embedders[turn] = None
             self.states[turn] = action
 
     def _check_turn(self, store: SqliteStore, turn: int, pending: str | None) -> None:
         """Each turn is as acknowledged, or as the operation under way would have made it, but wholly so."""
         found = store.chunks_of_turn(turn)
-        state, has_vectors = self.states.get(turn), self.vectors.get(turn, False)
+        state = self.states.get(turn)
+        if not found and (state == "forget" or pending == "forget"):
+            self.states[turn] = "forget"
+            assert not _is_in_files(store.path, mark_of(turn)), f"turn {turn} was forgotten, but is still in the file"
+            return
         if not found:
             assert state is None, f"turn {turn} was acknowledged and is lost"
             return
+        assert state != "forget", f"turn {turn} was forgotten and is there"
         assert state is not None or pending == "write", f"turn {turn} was never written"
         chunks = [stored.chunk for stored in found]
-        expected = expected_turn(turn, self.starts[turn])
+        expected = made_up_turn(turn, self.starts[turn])
         assert [(chunk.key, chunk.tokens(), chunk.first_position, chunk.time) for chunk in chunks] == [
             (chunk.key, chunk.tokens(), chunk.first_position, chunk.time) for chunk in expected
         ]
@@ -144,9 +156,23 @@ class Acknowledged:
         (embedder,) = {chunk.embedder for chunk in chunks}
         was_deleted = state == "delete"
         assert is_deleted == was_deleted or pending == ("delete" if is_deleted else "undelete")
-        assert (embedder == EMBEDDER) == has_vectors or pending in ("delete", "vectors")
+        assert embedder == self.embedders.get(turn) or pending in (("delete",) if embedder is None else EMBEDDERS)
         self.states[turn] = "delete" if is_deleted else "write"
-        self.vectors[turn] = embedder == EMBEDDER
+        self.embedders[turn] = embedder
+
+    def _check_journal(self, store: SqliteStore, window: str, pending: int | None) -> None:
+        notes = [_notes_up_to(last) for last in (self.notes.get(window, 0), pending) if last is not None]
+        found = store.journal(window)
+        assert found in notes
+        self.notes[window] = len(found)
+
+
+def _notes_up_to(last: int) -> list[JournalEntry]:
+    return [JournalEntry(1, b"%d" % note) for note in range(1, last + 1)]
+
+
+def _is_in_files(path: Path, text: str) -> bool:
+    return any(text.encode() in file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
 
 
 def test_a_killed_process_leaves_everything_it_acknowledged_and_nothing_half_done(tmp_path: Path) -> None:
@@ -161,6 +187,7 @@ def test_a_killed_process_leaves_everything_it_acknowledged_and_nothing_half_don
         assert store.reserve(1).position_start > max(acknowledged.starts.values(), default=-1)
         store.close()
     assert acknowledged.states
+    assert "forget" in acknowledged.states.values()
     store = SqliteStore(path)
     acknowledged.check_all(store)
     store.close()
@@ -182,8 +209,11 @@ def _lines_until_killed(path: Path, seed: int, choose: random.Random) -> list[Li
 
 def test_the_journal_of_a_killed_process_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "halo.db"
-    with working("churn", path, 1) as worker:
+    with working("many", path, 10_000) as worker:
+        assert worker.stdin is not None
         assert worker.stdout is not None
+        worker.stdin.write("go\n")
+        worker.stdin.flush()
         lines = [json.loads(worker.stdout.readline()) for _ in range(60)]
         os.kill(worker.pid, signal.SIGKILL)
         worker.communicate()

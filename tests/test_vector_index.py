@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from halo_weave.memory.approximate_index import Header, IndexBuilder, open_index
 from halo_weave.memory.exact_index import ExactIndex
+from halo_weave.memory.file_lock import FileLock
 from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.vector_index import VectorIndex
 from vector_memories import EMBEDDER, clustered, delete_ids, write_vectors
@@ -372,13 +373,46 @@ def test_two_that_share_a_file_each_take_what_the_other_made(memory: Memory) -> 
 
 
 def test_a_folder_that_cannot_be_written_leaves_search_exact(memory: Memory, caplog: pytest.LogCaptureFixture) -> None:
-    memory.file.unlink()
-    memory.cache.rmdir()
+    shutil.rmtree(memory.cache)
     memory.cache.write_text("in the way")
     index = memory.index()
     index.wait_until_built()
     assert memory.recall(index) == 1
     assert "could not be made" in caplog.text
+    index.close()
+
+
+def test_what_is_too_much_to_hold_is_read_through_until_there_is_a_file(memory: Memory) -> None:
+    index = VectorIndex(memory.store, EMBEDDER, DIMENSIONS, exact_up_to_chunks=10)
+    assert memory.recall(index) == 1
+    assert index.chunks_outside_file == 0
+    for chunk_id, vector in zip(memory.write(new := clustered(2, DIMENSIONS, seed=15)), new, strict=True):
+        assert index.nearest(vector, 1).ids.tolist() == [chunk_id]
+    memory.delete(gone := memory.expected(QUERIES[0], 5))
+    assert not found(index, QUERIES[0]) & set(gone)
+
+
+def test_a_file_that_another_process_is_making_is_waited_for_and_not_made_twice(memory: Memory) -> None:
+    made = memory.file.rename(memory.file.with_suffix(".away"))
+    lock = FileLock(made.with_suffix(".index-lock"), timeout_s=0)
+    index = memory.index()
+    with lock.held_if_free() as is_free:
+        assert is_free
+        assert memory.recall(index) == 1
+        inode = made.rename(made.with_suffix(".index")).stat().st_ino
+    index.wait_until_built()
+    assert memory.file.stat().st_ino == inode
+    with file_alone(index):
+        assert memory.recall(index) >= 0.95
+    index.close()
+    lock.close()
+
+
+def test_a_cleared_memory_has_nothing_near(memory: Memory) -> None:
+    index = memory.index()
+    index.nearest(QUERIES[0], 5)
+    memory.store.clear("test")
+    assert not len(index.nearest(QUERIES[0], 5).ids)
     index.close()
 
 

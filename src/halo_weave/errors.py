@@ -3,7 +3,8 @@
 HaloError
  ├── SettingError         a setting is unknown or its value is not allowed
  ├── InputError           what was asked for cannot be done as asked
- │    └── ContextTooLarge the wanted context does not fit the model
+ │    ├── ContextTooLarge the wanted context does not fit the model
+ │    └── WindowBusy      the window is doing something else
  ├── EngineError          the model, or the way to it, failed
  │    ├── EngineUnavailable  it is not there: no library, no model, no server
  │    ├── EngineProtocolError  a server answered with something that is not the protocol
@@ -38,6 +39,10 @@ class ContextTooLarge(InputError):
         )
         self.wanted_tokens = wanted_tokens
         self.usable_tokens = usable_tokens
+
+
+class WindowBusy(InputError):
+    pass
 
 
 class EngineError(HaloError):

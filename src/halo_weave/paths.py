@@ -36,6 +36,10 @@ def config_file(environ: Mapping[str, str] = os.environ) -> Path:
     return config_folder(environ) / "config.toml"
 
 
+def memory_file(environ: Mapping[str, str] = os.environ) -> Path:
+    return data_folder(environ) / "halo.db"
+
+
 def bundled_model_path() -> Path:
     """The chat model that needs no download."""
     folder = _package_folder(BUNDLED_MODEL_PACKAGE)

@@ -1,17 +1,11 @@
 """A file that finds chunks near a vector without comparing all: a graph over vectors of eight bits per value.
 
-The file is a cache. Behind the graph stand a header, its length, a checksum of everything before, and a mark; a file
-that is not exactly what was written is not opened. It is mapped into memory and never changed, only replaced, so that
-any number of processes may have it open.
+The file is a cache, and checked as a whole before it is used: the library would follow a damaged graph anywhere.
 """
 
 import mmap
 import os
-import struct
-import tempfile
-import time
 import zlib
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -21,6 +15,7 @@ from numpy.typing import NDArray
 
 from halo_weave.memory.nearest import Ids
 from halo_weave.memory.records import VectorMatrix
+from halo_weave.memory.sealed_file import open_sealed, write_sealed
 
 if TYPE_CHECKING:
     from usearch.index import Index
@@ -30,9 +25,6 @@ _CONNECTIVITY = 16
 _EXPANSION_ADD = 128
 _EXPANSION_SEARCH = 256
 _MARK = b"HaloNear"
-_TRAILER = struct.Struct("<II8s")
-_READ_BYTES = 1 << 20
-_ABANDONED_AFTER_S = 3600
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -85,35 +77,27 @@ class IndexBuilder:
 
     def write(self, path: Path, header: Header) -> None:
         """In place of what is there, whole or not at all."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _remove_abandoned(path)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}-", suffix=".part", dir=path.parent)
-        os.close(handle)
-        temporary = Path(name)
-        try:
-            self._index.save(name)
-            _append_trailer(temporary, header)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
+
+        def save(file: BinaryIO) -> bytes:
+            self._index.save(file.name)
+            file.seek(0, os.SEEK_END)
+            return msgspec.json.encode(header)
+
+        write_sealed(path, _MARK, save)
 
 
 def open_index(path: Path, embedder: str, dimensions: int) -> ApproximateIndex | None:
     """None if there is no sound file of this embedder."""
-    try:
-        with path.open("rb") as file:
-            header = _sound_header(file)
-            if header is None or (header.embedder, header.dimensions) != (embedder, dimensions):
-                return None
-            mapping = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    except OSError:
+    sealed = open_sealed(path, _MARK)
+    header = None if sealed is None else _header(sealed.header)
+    if sealed is None or header is None or (header.embedder, header.dimensions) != (embedder, dimensions):
         return None
     index = _empty_index(dimensions)
     try:
-        index.view(memoryview(mapping))
+        index.view(memoryview(sealed.content))
     except RuntimeError:
         return None  # sound, but of another version of the library
-    return ApproximateIndex(header, index, mapping) if len(index) == header.count else None
+    return ApproximateIndex(header, index, sealed.content) if len(index) == header.count else None
 
 
 def vector_checksum(vector: NDArray[Any]) -> int:
@@ -143,47 +127,9 @@ def _in_eight_bits(vectors: VectorMatrix) -> NDArray[np.int8]:
     return rounded
 
 
-def _remove_abandoned(path: Path) -> None:
-    """What a process left that ended in the middle; never what another one is writing now."""
-    for part in path.parent.glob(f".{path.name}-*.part"):
-        with suppress(OSError):
-            if time.time() - part.stat().st_mtime > _ABANDONED_AFTER_S:
-                part.unlink()
-
-
-def _append_trailer(path: Path, header: Header) -> None:
-    encoded = msgspec.json.encode(header)
-    with path.open("r+b") as file:
-        checksum = _checksum(file, path.stat().st_size)
-        file.write(encoded)
-        checksum = zlib.crc32(len(encoded).to_bytes(4, "little"), zlib.crc32(encoded, checksum))
-        file.write(_TRAILER.pack(len(encoded), checksum, _MARK))
-
-
-def _sound_header(file: BinaryIO) -> Header | None:
-    size = file.seek(0, os.SEEK_END)
-    if size < _TRAILER.size:
-        return None
-    file.seek(size - _TRAILER.size)
-    header_bytes, checksum, mark = _TRAILER.unpack(file.read(_TRAILER.size))
-    start = size - _TRAILER.size - header_bytes
-    if mark != _MARK or start < 0:
-        return None
-    file.seek(0)
-    if _checksum(file, size - _TRAILER.size + 4) != checksum:
-        return None
-    file.seek(start)
+def _header(encoded: bytes) -> Header | None:
     try:
-        header = msgspec.json.decode(file.read(header_bytes), type=Header)
+        header = msgspec.json.decode(encoded, type=Header)
     except msgspec.MsgspecError:
         return None  # written by another version of the program
     return header if header.format_version == FORMAT_VERSION else None
-
-
-def _checksum(file: BinaryIO, size: int) -> int:
-    """Of the next `size` bytes; read, not mapped, so that they do not stay in this process's memory."""
-    checksum = 0
-    while size > 0 and (block := file.read(min(size, _READ_BYTES))):
-        checksum = zlib.crc32(block, checksum)
-        size -= len(block)
-    return checksum

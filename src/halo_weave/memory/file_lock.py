@@ -28,12 +28,25 @@ class FileLock:
         """Alone among the threads that share this object; among processes too, unless the wait took too long."""
         with self._threads:
             if self._file is None:
-                self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+                self._file = _opened(self._path)
             is_locked = _lock(self._file, self._timeout_s)
             try:
                 yield
             finally:
                 if is_locked:
+                    _unlock(self._file)
+
+    @contextmanager
+    def held_if_free(self) -> Iterator[bool]:
+        """Without waiting: False if another process holds it."""
+        with self._threads:
+            if self._file is None:
+                self._file = _opened(self._path)
+            is_free = not _is_held_elsewhere(self._file)
+            try:
+                yield is_free
+            finally:
+                if is_free:
                     _unlock(self._file)
 
     def close(self) -> None:
@@ -43,9 +56,16 @@ class FileLock:
                 self._file = None
 
 
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+
+
 if sys.platform == "win32":
 
     def _lock(file: int, timeout_s: float) -> bool:  # noqa: ARG001
+        return False
+
+    def _is_held_elsewhere(file: int) -> bool:  # noqa: ARG001
         return False
 
     def _unlock(file: int) -> None:
@@ -68,6 +88,16 @@ else:
                 return False  # a file system without locks
             time.sleep(pause_s)
             pause_s = min(pause_s * 1.5, _LONGEST_PAUSE_S)
+
+    def _is_held_elsewhere(file: int) -> bool:
+        """If not, it is locked now, where files can be."""
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False  # a file system without locks
+        return False
 
     def _unlock(file: int) -> None:
         fcntl.flock(file, fcntl.LOCK_UN)

@@ -36,22 +36,31 @@ class Indexer:
             count += len(kept)
         return count
 
+    def embed_new(self, stored: Sequence[Stored]) -> int:
+        """Give chunks their vectors, and again to those that were embedded before these were there; counts the former.
+
+        The latter come first: a chunk without a vector tells whoever goes on after a crash that both are to be done.
+        """
+        around = embedded_with(self._store, {entry.chunk.key for entry in stored})
+        ids, _ = self._store.vectors_by_ids(self._embedder.name, [entry.id for entry in around])
+        embedded = set(ids.tolist())
+        self.embed([entry for entry in around if entry.id in embedded])
+        return self.embed(stored)
+
     def embed_missing(
         self, on_progress: Progress = lambda _: None, is_stopped: Callable[[], bool] = lambda: False
     ) -> int:
         """Embed all chunks that have no vector of this embedder yet; can be stopped, and goes on where it was."""
         done = after = 0
         while not is_stopped() and (ids := self._store.ids_without_vector(self._embedder.name, after, BATCH)):
-            done += self.embed(self._store.chunks_by_ids(ids))
+            done += self.embed_new(self._store.chunks_by_ids(ids))
             after = ids[-1]
             on_progress(done)
         return done
 
     def embed_again_after(self, changed: Collection[ChunkKey]) -> int:
         """Embed again what was, or should have been, embedded together with these chunks."""
-        around = [entry for turn in sorted(_turns_around(changed)) for entry in self._store.chunks_of_turn(turn)]
-        again = set(to_embed_again(changed, [entry.chunk.key for entry in around]))
-        return self.embed([entry for entry in around if entry.chunk.key in again])
+        return self.embed(embedded_with(self._store, changed))
 
     def _text(self, entry: Stored) -> str:
         key = entry.chunk.key
@@ -68,6 +77,14 @@ class Indexer:
     def _anchor(self, turn: int, role: Role) -> str | None:
         stored = self._store.chunk(ChunkKey(turn, 0, role)) if turn >= 0 else None
         return None if stored is None or stored.chunk.deleted else stored.chunk.text
+
+
+def embedded_with(store: Store, keys: Collection[ChunkKey]) -> list[Stored]:
+    """The other chunks whose text to embed has one of these in it."""
+    openings = [key for key in keys if key.index == 0]
+    around = [entry for turn in sorted(_turns_around(openings)) for entry in store.chunks_of_turn(turn)]
+    again = set(to_embed_again(keys, [entry.chunk.key for entry in around]))
+    return [entry for entry in around if entry.chunk.key in again]
 
 
 def _turns_around(keys: Collection[ChunkKey]) -> set[int]:

@@ -16,7 +16,7 @@ from halo_weave.memory.packing import pack, unpack
 from halo_weave.text.chat_template import ROLES
 from halo_weave.text.chat_template import Role as Role
 
-Action = Literal["delete", "undelete", "merge"]
+Action = Literal["delete", "undelete", "merge", "forget", "clear"]
 VectorMatrix = NDArray[np.float16] | NDArray[np.float32]
 
 _LARGEST_INDEX = 2**63 - 1
@@ -64,10 +64,10 @@ class Chunk(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         _require_key(self.key)
         require_number(self.first_position)
-        _require_whole_characters(self.key, self.text)
+        require_whole_characters(f"chunk {self.key}", self.text)
         _require_pieces(self)
         for time in (self.time, self.deleted_at, self.undeleted_at):
-            _require_aware(self.key, time)
+            require_aware(f"chunk {self.key}", time)
         _require_json(self.key, self.metadata)
 
     @classmethod
@@ -138,13 +138,23 @@ class Changed(NamedTuple):
 
 
 class AuditEntry(msgspec.Struct, frozen=True):
-    """Who changed what in the record, and when. `merge` names the chunk that was merged into the one before it."""
+    """Who changed what in the record, and when. `merge` names the chunk that was merged into the one before it.
+
+    `clear` alone is about no chunk.
+    """
 
     number: int
     time: datetime
     origin: str
     action: Action
-    key: ChunkKey
+    key: ChunkKey | None
+
+    def __post_init__(self) -> None:
+        if (self.key is None) != (self.action == "clear"):
+            needed = "no chunk" if self.action == "clear" else "a chunk"
+            raise InputError(f"An entry of the log for {self.action!r} has to name {needed}.")
+        if self.key is not None:
+            _require_key(self.key)
 
 
 class WordMatch(NamedTuple):
@@ -152,6 +162,24 @@ class WordMatch(NamedTuple):
 
     id: int
     score: float
+
+
+class WordCounts(NamedTuple):
+    """How many chunks there are that can be found, and how many of them have each term."""
+
+    chunks: int
+    having: list[int]
+
+
+class Outline(NamedTuple):
+    """What a search has to know about a chunk before it is shown. `metadata` is None unless it was asked for."""
+
+    id: int
+    role: Role
+    first_position: int
+    time: datetime
+    deleted: bool
+    metadata: dict[str, Any] | None
 
 
 class VectorChanges(NamedTuple):
@@ -193,12 +221,12 @@ def _require_key(key: ChunkKey) -> None:
         raise InputError(f"The index {key.index!r} of a chunk is not a whole number from 0 to {_LARGEST_INDEX}.")
 
 
-def _require_whole_characters(key: ChunkKey, text: str) -> None:
+def require_whole_characters(where: str, text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise InputError(
-            f"The text of chunk {key} has half of a character at place {error.start}, which cannot be kept."
+            f"The text of {where} has half of a character at place {error.start}, which cannot be kept."
         ) from None
 
 
@@ -214,9 +242,9 @@ def _require_pieces(chunk: Chunk) -> None:
         )
 
 
-def _require_aware(key: ChunkKey, time: datetime | None) -> None:
+def require_aware(where: str, time: datetime | None) -> None:
     if time is not None and time.tzinfo is None:
-        raise InputError(f"The time {time} of chunk {key} has no time zone.")
+        raise InputError(f"The time {time} of {where} has no time zone.")
 
 
 def _require_json(key: ChunkKey, metadata: object) -> None:

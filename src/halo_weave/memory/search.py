@@ -10,15 +10,17 @@ from numpy.typing import NDArray
 
 from halo_weave.errors import InputError
 from halo_weave.memory.embedding import Embedder
-from halo_weave.memory.nearest import similarities_to
+from halo_weave.memory.nearest import best_first, similarities_to
 from halo_weave.memory.query_terms import TellingTerms
 from halo_weave.memory.ranking import Candidate, Ranked, diverse, fused
-from halo_weave.memory.records import Chunk, Role
+from halo_weave.memory.records import Chunk, Outline, Role
 from halo_weave.memory.search_settings import SearchSettings
 from halo_weave.memory.store import Store
 from halo_weave.memory.vector_index import VectorIndex
 
-_MORE_TIMES = 4
+_LEAST_TIMES, _MOST_TIMES, _SOME_MORE = 2, 16, 1.25
+_FEW = 10_000
+"""Chunks that are compared one by one faster than any index finds those among all."""
 Vector = NDArray[np.float32]
 
 
@@ -55,10 +57,10 @@ class ChunkFilter(msgspec.Struct, frozen=True):
             if time is not None and time.tzinfo is None:
                 raise InputError(f"The time {time} of {name} has no time zone.")
 
-    def lets_through(self, chunk: Chunk) -> bool:
+    def lets_through(self, chunk: Outline) -> bool:
         return (
             not chunk.deleted
-            and (self.roles is None or chunk.key.role in self.roles)
+            and (self.roles is None or chunk.role in self.roles)
             and (self.since is None or chunk.time >= self.since)
             and (self.until is None or chunk.time < self.until)
             and (self.metadata is None or _has(chunk.metadata or {}, self.metadata))
@@ -115,20 +117,19 @@ class MemorySearch:
             raise InputError(f"{limit} chunks cannot be searched for; it takes at least 1.")
         if mmr_lambda is not None and not 0 <= mmr_lambda <= 1:
             raise InputError(f"The share {mmr_lambda} of closeness in the order is not from 0 to 1.")
-        chunks = _Chunks(self._store, wanted or ChunkFilter())
+        candidates = _Candidates(self._store, self._embedder.name, self._index, wanted or ChunkFilter())
         depth = max(limit, self._settings.candidates)
-        similarities = chunks.first_wanted(lambda count: _pairs(*self._index.nearest(vector, count)), depth)
-        terms = self._terms.of(text)
-        word_scores = chunks.first_wanted(lambda count: self._store.search_words(terms, count), depth)
+        similarities = candidates.nearest(vector, depth)
+        word_scores = candidates.by_words(self._terms.of(text), depth)
         ranked = fused(
             [
-                _candidate(chunks, chunk_id, similarities, word_scores)
+                candidates.candidate(chunk_id, similarities.get(chunk_id), word_scores.get(chunk_id))
                 for chunk_id in dict.fromkeys((*similarities, *word_scores))
             ],
             k=self._settings.rank_constant,
             user_boost=self._settings.user_boost,
         )
-        return self._hits(chunks, self._chosen(ranked, limit, mmr_lambda), vector)
+        return self._hits(self._chosen(ranked, limit, mmr_lambda), vector)
 
     def _chosen(self, ranked: list[Ranked], limit: int, mmr_lambda: float | None) -> list[Ranked]:
         if mmr_lambda is None:
@@ -139,7 +140,8 @@ class MemorySearch:
         scores = np.array([one.score for one in ranked])
         return [ranked[place] for place in diverse(scores, matrix @ matrix.T, mmr_lambda, limit)]
 
-    def _hits(self, chunks: "_Chunks", ranked: Sequence[Ranked], query: Vector) -> list[Hit]:
+    def _hits(self, ranked: Sequence[Ranked], query: Vector) -> list[Hit]:
+        chunks = dict(self._store.chunks_by_ids([one.candidate.id for one in ranked]))
         found_by_words_alone = [one.candidate.id for one in ranked if one.candidate.similarity is None]
         ids, vectors = self._store.vectors_by_ids(self._embedder.name, found_by_words_alone)
         similarities = dict(_pairs(ids, similarities_to(query, vectors)))
@@ -154,6 +156,7 @@ class MemorySearch:
                 word_score=one.candidate.word_score,
             )
             for one in ranked
+            if one.candidate.id in chunks and not chunks[one.candidate.id].deleted
         ]
 
     def _vectors(self, ids: Sequence[int]) -> dict[int, Vector]:
@@ -161,44 +164,69 @@ class MemorySearch:
         return dict(zip(found.tolist(), vectors.astype(np.float32), strict=True))
 
 
-class _Chunks:
-    """The chunks that one search has looked at; those that it may show are kept."""
+class _Candidates:
+    """The chunks that one search has looked at; those that pass the filter are kept.
 
-    def __init__(self, store: Store, wanted: ChunkFilter) -> None:
+    If a time is asked for in which little was said, just that is compared. Otherwise more and more of a ranking is
+    looked at until enough has passed.
+    """
+
+    def __init__(self, store: Store, embedder: str, index: VectorIndex, wanted: ChunkFilter) -> None:
         self._store = store
+        self._embedder = embedder
+        self._index = index
         self._wanted = wanted
         self._looked_at: set[int] = set()
-        self._shown: dict[int, Chunk] = {}
+        self._passed: dict[int, Outline] = {}
+        self._among = self._all_if_few()
 
-    def __getitem__(self, chunk_id: int) -> Chunk:
-        return self._shown[chunk_id]
+    def nearest(self, query: Vector, count: int) -> dict[int, float]:
+        if self._among is None:
+            return self._first_passing(lambda asked: _pairs(*self._index.nearest(query, asked)), count)
+        ids, vectors = self._store.vectors_by_ids(self._embedder, self._among)
+        return dict(_pairs(*best_first(ids, similarities_to(query, vectors), count)))
 
-    def first_wanted(self, first: Callable[[int], Sequence[tuple[int, float]]], count: int) -> dict[int, float]:
+    def by_words(self, terms: Sequence[str], count: int) -> dict[int, float]:
+        if self._among is None:
+            return self._first_passing(lambda asked: self._store.search_words(terms, asked), count)
+        return dict(self._store.search_words(terms, count, among=self._among))
+
+    def candidate(self, chunk_id: int, similarity: float | None, word_score: float | None) -> Candidate:
+        outline = self._passed[chunk_id]
+        return Candidate(chunk_id, outline.first_position, outline.role, similarity, word_score)
+
+    def _all_if_few(self) -> list[int] | None:
+        since, until = self._wanted.since, self._wanted.until
+        if since is None and until is None:
+            return None
+        outlines = self._store.outlines_between(since, until, _FEW, with_metadata=self._needs_metadata)
+        if outlines is None:
+            return None
+        self._passed = {outline.id: outline for outline in outlines if self._wanted.lets_through(outline)}
+        return list(self._passed)
+
+    def _first_passing(self, first: Callable[[int], Sequence[tuple[int, float]]], count: int) -> dict[int, float]:
         """The first `count` of a ranking that pass the filter, with their values; `first` gives the best so many."""
         asked = count
         while True:
             found = first(asked)
             self._look_at(chunk_id for chunk_id, _ in found)
-            passed = [(chunk_id, value) for chunk_id, value in found if chunk_id in self._shown]
+            passed = [(chunk_id, value) for chunk_id, value in found if chunk_id in self._passed]
             if len(passed) >= count or len(found) < asked:
                 return dict(passed[:count])
-            asked *= _MORE_TIMES
+            enough = round(_SOME_MORE * asked * count / max(len(passed), 1))
+            asked = min(max(enough, _LEAST_TIMES * asked), _MOST_TIMES * asked)
 
     def _look_at(self, ids: Iterable[int]) -> None:
         new = [chunk_id for chunk_id in ids if chunk_id not in self._looked_at]
         self._looked_at.update(new)
-        for chunk_id, chunk in self._store.chunks_by_ids(new):
-            if self._wanted.lets_through(chunk):
-                self._shown[chunk_id] = chunk
+        for outline in self._store.outlines_by_ids(new, with_metadata=self._needs_metadata):
+            if self._wanted.lets_through(outline):
+                self._passed[outline.id] = outline
 
-
-def _candidate(
-    chunks: _Chunks, chunk_id: int, similarities: Mapping[int, float], word_scores: Mapping[int, float]
-) -> Candidate:
-    chunk = chunks[chunk_id]
-    return Candidate(
-        chunk_id, chunk.first_position, chunk.key.role, similarities.get(chunk_id), word_scores.get(chunk_id)
-    )
+    @property
+    def _needs_metadata(self) -> bool:
+        return self._wanted.metadata is not None
 
 
 def _pairs(ids: NDArray[np.int64], values: NDArray[np.float32]) -> list[tuple[int, float]]:

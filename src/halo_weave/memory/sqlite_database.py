@@ -1,14 +1,13 @@
 """The memory's SQLite file: made whole or not at all, brought to the present form, read and written in transactions."""
 
-import os
 import sqlite3
-import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from halo_weave.errors import InputError, StoreDamaged, StoreTooNew, StoreUnavailable
 from halo_weave.memory.file_lock import FileLock
+from halo_weave.memory.partial_files import new_file, partial_file, sweep
 from halo_weave.memory.sqlite_errors import read_only, store_error
 from halo_weave.memory.sqlite_schema import APPLICATION_ID, MIGRATIONS
 
@@ -81,8 +80,9 @@ class Database:
     def backup(self, target: Path) -> None:
         if target.exists():
             raise InputError(f"There is a file at {target} already; name another one for the backup.")
+        sweep(target.parent)
         try:
-            with _new_file(target) as temporary, self.reading() as source, closing(_connect(temporary, 0)) as copy:
+            with new_file(target) as temporary, self.reading() as source, closing(_connect(temporary, 0)) as copy:
                 source.backup(copy)
                 self._require_sound(copy)
                 # One file that is complete without a journal beside it; opening it as a memory changes it back.
@@ -92,18 +92,34 @@ class Database:
         except OSError as error:
             raise StoreUnavailable(f"The backup {target} cannot be written: {error.strerror}.") from error
 
+    def rewrite(self, *, wait: bool) -> None:
+        """Write the file anew, so that it and its journal hold nothing but what is in the memory.
+
+        StoreUnavailable if that cannot be, because others read or write and it is not to wait, or for too long.
+        """
+        timeout_s = self._timeout_s if wait else 0.0
+        try:
+            with self._lock.held() if wait else nullcontext(), closing(_connect(self.path, timeout_s)) as connection:
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("VACUUM")
+                (is_busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.Error as error:
+            raise store_error(self.path, error) from error
+        except OSError as error:
+            raise StoreUnavailable(f"The memory {self.path} cannot be written: {error.strerror}.") from error
+        if is_busy:
+            raise StoreUnavailable(f"The memory {self.path} is being read by another program; try again later.")
+
     @contextmanager
     def copied(self) -> Iterator[sqlite3.Connection]:
         """A copy to do anything with, thrown away in the end, while others go on with the memory itself."""
         try:
-            with tempfile.TemporaryDirectory(prefix=f".{self.path.name}-", dir=self.path.parent) as folder:
-                file = Path(folder) / self.path.name
-                file.touch()
-                with closing(_connect(file, 0)) as copy:
-                    copy.execute("PRAGMA synchronous = OFF")
-                    with self.reading() as source:
-                        source.backup(copy)
-                    yield copy
+            with partial_file(self.path.parent) as file, closing(_connect(file, 0)) as copy:
+                copy.execute("PRAGMA synchronous = OFF")
+                with self.reading() as source:
+                    source.backup(copy)
+                copy.execute("PRAGMA journal_mode = MEMORY")  # one file, whatever happens
+                yield copy
         except sqlite3.Error as error:
             raise store_error(self.path, error) from error
         except OSError as error:
@@ -118,6 +134,7 @@ class Database:
         self._lock.close()
 
     def _prepare(self) -> None:
+        sweep(self.path.parent)
         try:
             if not self.path.exists():
                 self._create()
@@ -148,7 +165,7 @@ class Database:
                     "or move the journal away."
                 )
             try:
-                with _new_file(self.path) as temporary, closing(_connect(temporary, 0)) as connection:
+                with new_file(self.path) as temporary, closing(_connect(temporary, 0)) as connection:
                     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                     connection.execute("BEGIN IMMEDIATE")
                     _migrate(connection, 0)
@@ -242,33 +259,3 @@ def _statements(script: str) -> Iterator[str]:
         if sqlite3.complete_statement(statement):
             yield statement
             statement = ""
-
-
-@contextmanager
-def _new_file(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` that takes its name once it is complete and on the disk."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", suffix=".part", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        _sync(temporary)
-        temporary.rename(path)
-        _sync_folder(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name == "nt":
-        return  # Windows knows no way to open a folder for this
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -1,7 +1,7 @@
 """The tables of the memory in SQLite, as numbered steps. A step that was ever released is never changed: add another.
 
-Numbers without a limit are keys as in `numbers`, times are microseconds since 1970 in UTC. `checksum` covers a chunk's
-row: SQLite itself does not notice a flipped bit.
+Numbers without a limit are keys as in `numbers`, times are microseconds since 1970 in UTC. `checksum` covers a row:
+SQLite itself does not notice a flipped bit.
 """
 
 from halo_weave.memory.numbers import key_of_number
@@ -10,10 +10,12 @@ from halo_weave.memory.store import FIRST_POSITION, FIRST_TURN
 APPLICATION_ID = 0x48616C6F
 """Marks the file as a memory of Halo Weave: "Halo" in ASCII."""
 
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+
 # Words: Porter's stems let "runs" find "running", which English needs more than it needs exact forms, and leave other
 # languages nearly untouched; diacritics are removed on both sides, so that "Grusse" finds "Grüsse". The table keeps no
 # copy of the text: it reads the view, which leaves out what must not be found.
-_CHUNKS_WORDS_VECTORS = f"""
+_FIRST_FORM = f"""
 CREATE TABLE counters (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     next_turn BLOB NOT NULL,
@@ -21,6 +23,9 @@ CREATE TABLE counters (
     change INTEGER NOT NULL
 ) STRICT;
 INSERT INTO counters VALUES (1, x'{key_of_number(FIRST_TURN).hex()}', x'{key_of_number(FIRST_POSITION).hex()}', 0);
+
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+INSERT INTO settings VALUES ('identity', lower(hex(randomblob(16))));
 
 CREATE TABLE chunks (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -45,10 +50,25 @@ CREATE UNIQUE INDEX chunks_by_key ON chunks (turn, number, role);
 CREATE INDEX chunks_by_position ON chunks (first_position, token_count, deleted) WHERE merged_into IS NULL;
 CREATE INDEX chunks_merged_by_position ON chunks (first_position) WHERE merged_into IS NOT NULL;
 CREATE INDEX chunks_merged ON chunks (merged_into) WHERE merged_into IS NOT NULL;
+CREATE INDEX chunks_by_change ON chunks (change);
+CREATE INDEX chunks_by_time ON chunks (time);
+
+-- What was physically removed: its key and its positions are never used again. A chunk that was merged into another one
+-- has no positions of its own.
+CREATE TABLE forgotten (
+    id INTEGER PRIMARY KEY,
+    turn BLOB NOT NULL,
+    number INTEGER NOT NULL,
+    role TEXT NOT NULL,
+    first_position BLOB,
+    token_count INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX forgotten_by_key ON forgotten (turn, number, role);
+CREATE INDEX forgotten_by_position ON forgotten (first_position) WHERE first_position IS NOT NULL;
 
 CREATE VIEW searchable AS SELECT id, text FROM chunks WHERE deleted = 0 AND merged_into IS NULL;
 CREATE VIRTUAL TABLE words USING fts5 (
-    text, content = 'searchable', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
+    text, content = 'searchable', content_rowid = 'id', tokenize = '{TOKENIZER}'
 );
 CREATE TRIGGER words_of_new_chunk AFTER INSERT ON chunks WHEN new.deleted = 0 AND new.merged_into IS NULL BEGIN
     INSERT INTO words (rowid, text) VALUES (new.id, new.text);
@@ -66,10 +86,11 @@ CREATE TABLE embedders (
     type TEXT NOT NULL CHECK (type IN ('float16', 'float32'))
 ) STRICT;
 
--- A vector that was removed stays as a row without one, so that others learn of it by its change number.
+-- A vector that was removed stays as a row without one, so that others learn of it by its change number, even if the
+-- chunk was forgotten: hence no reference to it.
 CREATE TABLE vectors (
     id INTEGER PRIMARY KEY,
-    chunk INTEGER NOT NULL REFERENCES chunks (id),
+    chunk INTEGER NOT NULL,
     embedder INTEGER NOT NULL REFERENCES embedders (id),
     change INTEGER NOT NULL,
     vector BLOB
@@ -81,10 +102,33 @@ CREATE TABLE audit (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     time INTEGER NOT NULL,
     origin TEXT NOT NULL,
-    action TEXT NOT NULL CHECK (action IN ('delete', 'undelete', 'merge')),
-    chunk INTEGER NOT NULL REFERENCES chunks (id)
+    action TEXT NOT NULL CHECK (action IN ('delete', 'undelete', 'merge', 'forget', 'clear')),
+    turn BLOB,
+    number INTEGER,
+    role TEXT,
+    CHECK ((action = 'clear') = (turn IS NULL)),
+    CHECK ((turn IS NULL) = (number IS NULL) AND (turn IS NULL) = (role IS NULL))
 ) STRICT;
+CREATE INDEX audit_by_time ON audit (time);
+
+CREATE TABLE windows (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    state BLOB NOT NULL,
+    version INTEGER NOT NULL CHECK (version > 0),
+    saved_at INTEGER NOT NULL,
+    checksum INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE journal (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    window TEXT NOT NULL,
+    turn BLOB NOT NULL,
+    payload BLOB NOT NULL,
+    checksum INTEGER NOT NULL
+) STRICT;
+CREATE INDEX journal_by_window ON journal (window, turn);
 """
 
-MIGRATIONS = (_CHUNKS_WORDS_VECTORS,)
+MIGRATIONS = (_FIRST_FORM,)
 """Step N brings a database of version N to version N + 1."""

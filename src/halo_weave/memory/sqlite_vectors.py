@@ -63,6 +63,19 @@ def remove(connection: sqlite3.Connection, chunk: int, change: int) -> int:
     return change
 
 
+def drop(connection: sqlite3.Connection, embedder: str, change: int) -> int:
+    """Remove all vectors of an embedder, with change numbers from `change` + 1 on; gives how many there were."""
+    known = known_embedder(connection, embedder)
+    if known is None:
+        return 0
+    return connection.execute(
+        "UPDATE vectors SET vector = NULL, change = ? + numbered.place FROM"
+        " (SELECT id, row_number() OVER (ORDER BY id) AS place FROM vectors WHERE embedder = ? AND vector IS NOT NULL)"
+        " AS numbered WHERE vectors.id = numbered.id",
+        (change, known.id),
+    ).rowcount
+
+
 def since(connection: sqlite3.Connection, embedder: str, change: int, limit: int) -> VectorChanges:
     known = known_embedder(connection, embedder)
     if known is None:
@@ -101,10 +114,21 @@ def ids_without(connection: sqlite3.Connection, embedder: str, after: int, limit
     return [chunk_id for (chunk_id,) in rows]
 
 
+def count_without(connection: sqlite3.Connection, embedder: str) -> int:
+    known = known_embedder(connection, embedder)
+    count: int
+    (count,) = connection.execute(
+        "SELECT count(*) FROM searchable WHERE NOT EXISTS"
+        " (SELECT 1 FROM vectors WHERE chunk = searchable.id AND embedder = ? AND vector IS NOT NULL)",
+        (known.id if known else 0,),
+    ).fetchone()
+    return count
+
+
 def count_by_embedder(connection: sqlite3.Connection) -> dict[str, int]:
     rows = connection.execute(
-        "SELECT name, (SELECT count(*) FROM vectors WHERE embedder = embedders.id AND vector IS NOT NULL)"
-        " FROM embedders ORDER BY name"
+        "SELECT name, (SELECT count(*) FROM vectors WHERE embedder = embedders.id AND vector IS NOT NULL) AS count"
+        " FROM embedders WHERE count > 0 ORDER BY name"
     )
     return dict(rows.fetchall())
 
@@ -126,6 +150,11 @@ def _require_embedder(connection: sqlite3.Connection, name: str, vectors: Mappin
 def _may_have_vector(connection: sqlite3.Connection, chunk_id: int, as_of: int | None) -> bool:
     row = connection.execute("SELECT deleted, merged_into, change FROM chunks WHERE id = ?", (chunk_id,)).fetchone()
     if row is None:
+        (last_id,) = connection.execute(
+            "SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name = 'chunks'"
+        ).fetchone()
+        if 0 < chunk_id <= last_id:
+            return False  # it was forgotten or cleared while somebody embedded it
         raise InputError(f"There is no chunk with id {chunk_id} that could have a vector; nothing was changed.")
     deleted, merged_into, change = row
     return not deleted and merged_into is None and (as_of is None or change <= as_of)

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 
 from halo_weave.errors import InputError
+from halo_weave.memory import sqlite_settings, sqlite_windows
 from halo_weave.memory.numbers import text_of_number
 from halo_weave.memory.sqlite_rows import COLUMNS, chunk_of_row, sound_row, stored_number
 
@@ -11,8 +12,24 @@ Check = Callable[[sqlite3.Connection], Iterator[str]]
 
 
 def findings(connection: sqlite3.Connection) -> list[str]:
-    checks: tuple[Check, ...] = (_pages, _references, _rows, _positions, _counters, _members_of_words, _vectors)
+    checks: tuple[Check, ...] = (
+        _pages,
+        _references,
+        _identity,
+        _rows,
+        _positions,
+        _forgotten,
+        _counters,
+        _members_of_words,
+        _vectors,
+        _windows,
+    )
     return [finding for check in checks for finding in _found_by(check, connection)]
+
+
+def quick_findings(connection: sqlite3.Connection) -> list[str]:
+    """Every page is looked at, but not what is in it."""
+    return [finding for check in (_pages_alone, _counters) for finding in _found_by(check, connection)]
 
 
 def findings_in_words(connection: sqlite3.Connection) -> list[str]:
@@ -29,6 +46,12 @@ def _found_by(check: Check, connection: sqlite3.Connection) -> Iterator[str]:
 
 def _pages(connection: sqlite3.Connection) -> Iterator[str]:
     for (message,) in connection.execute("PRAGMA integrity_check"):
+        if message != "ok":
+            yield f"SQLite finds: {message}."
+
+
+def _pages_alone(connection: sqlite3.Connection) -> Iterator[str]:
+    for (message,) in connection.execute("PRAGMA quick_check"):
         if message != "ok":
             yield f"SQLite finds: {message}."
 
@@ -50,12 +73,28 @@ def _rows(connection: sqlite3.Connection) -> Iterator[str]:
 
 def _positions(connection: sqlite3.Connection) -> Iterator[str]:
     free_from = 0
-    query = "SELECT id, first_position, token_count FROM chunks WHERE merged_into IS NULL ORDER BY first_position"
+    query = (
+        "SELECT id, first_position, token_count FROM chunks WHERE merged_into IS NULL UNION ALL"
+        " SELECT id, first_position, token_count FROM forgotten WHERE first_position IS NOT NULL"
+        " ORDER BY first_position"
+    )
     for chunk_id, first_position, token_count in connection.execute(query):
         start = stored_number(first_position)
         if start < free_from:
             yield f"The chunk with id {chunk_id} begins at position {text_of_number(start)}, which another one has."
         free_from = max(free_from, start + token_count)
+
+
+def _identity(connection: sqlite3.Connection) -> Iterator[str]:
+    sqlite_settings.identity(connection)
+    yield from ()
+
+
+def _forgotten(connection: sqlite3.Connection) -> Iterator[str]:
+    for (chunk_id,) in connection.execute(
+        "SELECT chunks.id FROM chunks JOIN forgotten USING (turn, number, role) ORDER BY chunks.id"
+    ):
+        yield f"The chunk with id {chunk_id} has the key of one that was forgotten."
 
 
 def _counters(connection: sqlite3.Connection) -> Iterator[str]:
@@ -97,6 +136,10 @@ def _vectors(connection: sqlite3.Connection) -> Iterator[str]:
         " length(vector) != dimensions * CASE type WHEN 'float16' THEN 2 ELSE 4 END"
     ):
         yield f"The vector of {name} for the chunk with id {chunk_id} has a wrong length."
+
+
+def _windows(connection: sqlite3.Connection) -> Iterator[str]:
+    yield from sqlite_windows.findings(connection)
 
 
 def _words(connection: sqlite3.Connection) -> Iterator[str]:

@@ -5,6 +5,7 @@ acknowledged survives a crash of the process and of the machine. A store may be 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,22 +17,33 @@ from halo_weave.memory.records import (
     Changed,
     Chunk,
     ChunkKey,
+    Outline,
     PlacedToken,
     Record,
     Reservation,
+    Role,
     Stats,
     Stored,
     VectorChanges,
     VectorMatrix,
+    WordCounts,
     WordMatch,
 )
+from halo_weave.memory.window_store import WindowStore
 
 FIRST_TURN = 1
 """Turn 0 is left to what a window says for itself, its system prompt."""
 FIRST_POSITION = 0
 
 
-class Store(Protocol):
+class Store(WindowStore, Protocol):
+    def identity(self) -> str:
+        """A random name of this memory, made with it and kept by its copies; another one after `clear`.
+
+        What was derived from a memory under another identity is not of this one.
+        """
+        ...
+
     def reserve(self, tokens: int) -> Reservation:
         """A user's turn, its assistant's turn and `tokens` positions that nobody had or will have."""
         ...
@@ -55,8 +67,25 @@ class Store(Protocol):
         """In order of position, deleted ones too."""
         ...
 
+    def next_index(self, turn: int, role: Role) -> int:
+        """Above all indexes that chunks of this turn ever had, merged away and forgotten ones too."""
+        ...
+
     def chunks_by_ids(self, ids: Sequence[int]) -> list[Stored]:
         """In the order of `ids`; those that are not there or were merged away are left out."""
+        ...
+
+    def outlines_by_ids(self, ids: Sequence[int], *, with_metadata: bool = False) -> list[Outline]:
+        """The same in any order, without what takes time to read."""
+        ...
+
+    def outlines_between(
+        self, since: datetime | None, until: datetime | None, most: int, *, with_metadata: bool = False
+    ) -> list[Outline] | None:
+        """Chunks from a time on and before another that are not deleted, in order of time.
+
+        None if there are more than `most`, for which deleted and merged ones count.
+        """
         ...
 
     def chunks_from(self, position: int, limit: int) -> list[Stored]:
@@ -78,8 +107,9 @@ class Store(Protocol):
     ) -> None:
         """Advance, and write records of another memory as they were there, all or none.
 
-        What was merged away comes behind what it was merged into. Of the entries those are kept that are about a
-        record written here; they get new numbers in their order. StoreConflict if a key or a position is taken.
+        What was merged away comes behind what it was merged into. What was forgotten here stays so and is left out.
+        Of the entries those are kept that are not in the log and about no record that was here before; they get new
+        numbers in their order. StoreConflict if a key or a position is taken.
         """
         ...
 
@@ -103,6 +133,27 @@ class Store(Protocol):
         """
         ...
 
+    def forget(self, keys: Sequence[ChunkKey], origin: str) -> tuple[ChunkKey, ...]:
+        """Remove deleted chunks for ever, with what was merged into them: no byte of theirs is left in the files.
+
+        Their keys and positions are never used again. Rewrites the whole memory, so that others may have to wait.
+        InputError if one is not there or not deleted; then nothing changes. StoreUnavailable if they are out of the
+        record but, because others read it all the time, not yet out of the file: that is done when it is opened next.
+        """
+        ...
+
+    def forget_all_deleted(self, origin: str) -> tuple[ChunkKey, ...]:
+        """The same with all chunks that are deleted; gives their keys."""
+        ...
+
+    def clear(self, origin: str) -> None:
+        """Remove all chunks, vectors, windows and journals, as thoroughly as `forget` does.
+
+        What was given out stays so: turns and positions go on, and what was forgotten stays forgotten. But records
+        that were cleared may be restored. The log stays, and says it.
+        """
+        ...
+
     def audit(self, after: int = 0, limit: int = 1000) -> list[AuditEntry]:
         """Up to `limit` entries with a number above `after`, in order of time."""
         ...
@@ -112,8 +163,9 @@ class Store(Protocol):
     ) -> list[int]:
         """Keep these vectors by chunk id, in place of the embedder's earlier ones; gives the ids that were kept.
 
-        Vectors are float16 or float32, of one type and length per embedder. Left out are chunks that are deleted or
-        merged away, and those that changed after the change number `as_of`, at which their texts were read.
+        Vectors are float16 or float32, of one type and length per embedder. Left out are chunks that are deleted,
+        merged away or forgotten, and those that changed after the change number `as_of`, at which their texts were
+        read.
         """
         ...
 
@@ -129,8 +181,39 @@ class Store(Protocol):
         """Ids above `after` of chunks that are neither deleted nor merged away and lack the embedder's vector."""
         ...
 
-    def search_words(self, terms: Sequence[str], limit: int) -> list[WordMatch]:
-        """Chunks with any of the terms, best first. Any text is a term; one of several words is a phrase."""
+    def outdate_vectors(self, ids: Sequence[int]) -> None:
+        """Remove these chunks' vectors, because what they are embedded with has changed.
+
+        Vectors of texts that were read before, see `as_of`, are not kept any more.
+        """
+        ...
+
+    def drop_vectors(self, embedder: str) -> int:
+        """Remove all vectors of an embedder, and say how many. InputError if it is the one that serves."""
+        ...
+
+    def serving_embedder(self) -> str | None:
+        """Whose vectors the search uses. Ask before each search and each embedding: another process may change it."""
+        ...
+
+    def serve_embedder(self, name: str, *, even_if_incomplete: bool = False) -> None:
+        """Let the search use another embedder's vectors from now on.
+
+        InputError, and no change, if another one serves and a chunk lacks the new vector in this moment: embed what
+        `ids_without_vector` names, and ask again. A chunk that a process embeds for the old one even afterwards is
+        named there too.
+        """
+        ...
+
+    def search_words(self, terms: Sequence[str], limit: int, *, among: Sequence[int] | None = None) -> list[WordMatch]:
+        """Chunks with any of the terms, best first. Any text is a term; one of several words is a phrase.
+
+        With `among` only these ids are looked for; what a term is worth still depends on all chunks.
+        """
+        ...
+
+    def count_words(self, terms: Sequence[str]) -> WordCounts:
+        """How many chunks have each of the terms. Cheaper than searching for them."""
         ...
 
     def change_number(self) -> int:
@@ -141,6 +224,10 @@ class Store(Protocol):
 
     def backup(self, path: Path) -> None:
         """A whole and consistent copy at a path where nothing is yet, while others go on reading and writing."""
+        ...
+
+    def check(self) -> list[str]:
+        """What is wrong with the file and its counters, a sentence each; `verify` reads every record as well."""
         ...
 
     def verify(self) -> list[str]:

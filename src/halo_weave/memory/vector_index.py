@@ -2,13 +2,16 @@
 
 What the file does not have, because it is younger or because there is no file, is compared exactly; what changed or
 went since the file was made is not taken from it; and what the file suggests is compared again by the vectors in the
-store. So the file may be old, foreign, damaged or missing: answers stay right, and a thread makes a new one.
+store. So the file may be old, foreign, damaged or missing: answers stay right, and a thread makes a new one. Until
+then a memory too large to be held is read through for every search, which is slow but takes no room.
 """
 
 import hashlib
 import logging
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +20,8 @@ from numpy.typing import NDArray
 from halo_weave.errors import HaloError
 from halo_weave.memory.approximate_index import ApproximateIndex, open_index, vector_checksum
 from halo_weave.memory.exact_index import ExactIndex
+from halo_weave.memory.file_lock import FileLock
+from halo_weave.memory.giving_way import give_way
 from halo_weave.memory.index_building import write_index_file
 from halo_weave.memory.nearest import Nearest, best_first, best_of, similarities_to
 from halo_weave.memory.records import VectorChanges
@@ -25,8 +30,12 @@ from halo_weave.memory.store import Store
 EXACT_UP_TO_CHUNKS = 50_000
 
 _log = logging.getLogger(__name__)
-_CANDIDATES_PER_WANTED = 3
-_FEWEST_CANDIDATES = 200
+_CANDIDATES_PER_WANTED = 1.2
+_MORE_CANDIDATES = 20
+_MOST_HELD_TIMES = 2
+"""Of what is searched exactly; if more chunks than that are outside the file, they are not held in memory."""
+_RETRY_AFTER_S = 600.0
+_LOOK_AGAIN_AFTER_S = 0.5
 _LARGEST_SHARE_OF_GRAPH = 8
 """Whoever wants more than one in so many chunks is served faster, and completely, by comparing all."""
 
@@ -49,12 +58,12 @@ class VectorIndex:
         self._store = store
         self._embedder = embedder
         self._dimensions = dimensions
-        self._path = None if folder is None else folder / _file_name(embedder)
+        self._path = None if folder is None else folder / vector_file_name(embedder)
         self._exact_up_to = exact_up_to_chunks
         self._lock = threading.RLock()
         self._is_closing = threading.Event()
         self._builder: threading.Thread | None = None
-        self._retry_above = 0
+        self._retry_at = 0.0
         self._start_from(self._opened_file())
 
     @property
@@ -63,22 +72,17 @@ class VectorIndex:
 
     @property
     def chunks_outside_file(self) -> int:
-        """Those that every search compares exactly."""
+        """Those in memory that every search compares exactly."""
         with self._lock:
             self._catch_up()
-            return len(self._recent)
+            return self._outside
 
     def nearest(self, query: NDArray[np.float32], limit: int) -> Nearest:
         """The `limit` closest chunks, fewer only if there are no more."""
         with self._lock:
             self._catch_up()
-            recent = self._recent.nearest(query, limit)
-            if self._file is None:
-                return recent
-            if limit * _LARGEST_SHARE_OF_GRAPH > self._file.header.count:
-                return self._compare_all(query, limit)
-            found = best_of(recent, self._nearest_in_file(self._file, query, limit), limit)
-            return found if len(found.ids) == limit else self._compare_all(query, limit)
+            found = None if self._are_too_many else self._nearest_held(query, limit)
+        return self._compare_all(query, limit) if found is None else found
 
     def wait_until_built(self) -> None:
         """Returns once no file is being made; searches need not wait for it."""
@@ -100,27 +104,38 @@ class VectorIndex:
         self._changed: set[int] = set()
         self._read_up_to = 0 if file is None else file.header.change_number
         self._seen_change: int | None = None
+        self._identity = self._store.identity()
+        self._are_too_many = False
         self._is_file_trusted = file is None
 
     def _catch_up(self) -> None:
         latest = self._store.change_number()
         if latest == self._seen_change:
             return
-        if latest < self._read_up_to:  # another memory has taken the store's place
-            self._start_from(None)
+        if latest < self._read_up_to or self._store.identity() != self._identity:
+            self._start_from(None)  # another memory has taken the store's place
         for changes in self._changes():
+            if self._outside + len(changes.ids) > _MOST_HELD_TIMES * self._exact_up_to:
+                self._are_too_many, self._recent, self._changed = True, ExactIndex(), set()
+                break
             self._recent.put(changes.ids, changes.vectors)
             self._recent.discard(changes.removed)
             if self._file is not None:
                 self._changed.update(changes.ids.tolist(), changes.removed.tolist())
             self._read_up_to = changes.change_number
         self._seen_change = latest
-        if not self._is_file_trusted:
+        if self._are_too_many:
+            self._read_up_to = latest
+        elif not self._is_file_trusted:
             self._trust_file_or_forget_it()
         self._build_if_worthwhile()
 
+    @property
+    def _outside(self) -> int:
+        return max(len(self._recent), len(self._changed))
+
     def _changes(self) -> Iterator[VectorChanges]:
-        while True:
+        while not self._are_too_many:
             changes = self._store.vectors_since(self._embedder, self._read_up_to)
             if not len(changes.ids) and not len(changes.removed):
                 return
@@ -138,8 +153,18 @@ class VectorIndex:
             self._start_from(None)
             self._catch_up()
 
+    def _nearest_held(self, query: NDArray[np.float32], limit: int) -> Nearest | None:
+        """By what is in memory and in the file; None if that is not enough."""
+        recent = self._recent.nearest(query, limit)
+        if self._file is None:
+            return recent
+        if limit * _LARGEST_SHARE_OF_GRAPH > self._file.header.count:
+            return None
+        found = best_of(recent, self._nearest_in_file(self._file, query, limit), limit)
+        return found if len(found.ids) == limit else None
+
     def _nearest_in_file(self, file: ApproximateIndex, query: NDArray[np.float32], limit: int) -> Nearest:
-        wanted = max(_CANDIDATES_PER_WANTED * limit, _FEWEST_CANDIDATES)
+        wanted = int(_CANDIDATES_PER_WANTED * limit) + _MORE_CANDIDATES
         while True:
             suggested = dict.fromkeys(file.candidates(query, wanted).tolist())
             candidates = [chunk_id for chunk_id in suggested if chunk_id not in self._changed]
@@ -162,27 +187,40 @@ class VectorIndex:
             best = best_of(best, batch, limit)
 
     def _build_if_worthwhile(self) -> None:
-        outside = max(len(self._recent), len(self._changed))
         is_building = self._builder is not None and self._builder.is_alive()
         if self._path is None or is_building or self._is_closing.is_set():
             return
-        if outside <= max(self._exact_up_to, self._retry_above):
+        if not self._are_too_many and self._outside <= self._exact_up_to:
             return
-        self._retry_above = 2 * outside  # unless it succeeds
-        self._builder = threading.Thread(target=self._build, args=(self._read_up_to,), name="vector index", daemon=True)
+        if time.monotonic() < self._retry_at:
+            return
+        self._retry_at = time.monotonic() + _RETRY_AFTER_S  # unless it succeeds
+        self._builder = threading.Thread(
+            target=self._build, args=(self._path, self._read_up_to), name="vector index", daemon=True
+        )
         self._builder.start()
 
-    def _build(self, end: int) -> None:
-        assert self._path is not None
+    def _build(self, path: Path, end: int) -> None:
+        give_way()
         try:
-            if not self._take_file(newer_than=self._file):
-                write_index_file(
-                    self._path, self._store, self._embedder, self._dimensions, end, self._file, self._is_closing
-                )
-                self._take_file(newer_than=self._file)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(FileLock(path.with_name(f"{path.name}-lock"), timeout_s=0)) as lock:
+                while not self._build_or_take(path, end, lock):
+                    if self._is_closing.wait(_LOOK_AGAIN_AFTER_S):
+                        return
         except (HaloError, OSError, RuntimeError, ImportError, MemoryError) as error:
             if not self._is_closing.is_set():
-                _log.warning("The vector index %s could not be made, search stays exact: %s", self._path, error)
+                _log.warning("The vector index %s could not be made, search stays exact: %s", path, error)
+
+    def _build_or_take(self, path: Path, end: int, lock: FileLock) -> bool:
+        """False while another process is making the file, which need not be made twice."""
+        with lock.held_if_free() as is_free:
+            if not is_free:
+                return False
+            if not self._take_file(newer_than=self._file):
+                write_index_file(path, self._store, self._embedder, self._dimensions, end, self._file, self._is_closing)
+                self._take_file(newer_than=self._file)
+            return True
 
     def _take_file(self, newer_than: ApproximateIndex | None) -> bool:
         """Another process may have made one already."""
@@ -192,7 +230,7 @@ class VectorIndex:
             return False
         with self._lock:
             self._start_from(file)
-            self._retry_above = 0
+            self._retry_at = 0.0
             self._catch_up()
             return self._file is file
 
@@ -200,5 +238,5 @@ class VectorIndex:
         return None if self._path is None else open_index(self._path, self._embedder, self._dimensions)
 
 
-def _file_name(embedder: str) -> str:
+def vector_file_name(embedder: str) -> str:
     return f"vectors-{hashlib.sha256(embedder.encode()).hexdigest()[:12]}.index"

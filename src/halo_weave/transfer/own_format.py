@@ -73,9 +73,9 @@ class _AuditLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fi
     time: datetime
     origin: str
     action: Action
-    turn: str
-    index: int
-    role: Role
+    turn: str | None
+    index: int | None
+    role: Role | None
 
 
 _MARKS = msgspec.json.Decoder(_Mark)
@@ -124,9 +124,8 @@ def line_of_record(record: Record) -> bytes:
 
 def line_of_audit(entry: AuditEntry) -> bytes:
     key = entry.key
-    line = _AuditLine(
-        entry.time.astimezone(UTC), entry.origin, entry.action, text_of_number(key.turn), key.index, key.role
-    )
+    turn, index, role = (None, None, None) if key is None else (text_of_number(key.turn), key.index, key.role)
+    line = _AuditLine(entry.time.astimezone(UTC), entry.origin, entry.action, turn, index, role)
     return msgspec.json.encode(line) + b"\n"
 
 
@@ -163,8 +162,15 @@ def read_line(line: bytes) -> Record | AuditEntry | End:
         return read
     if isinstance(read, _ChunkLine):
         return Record(_chunk(read), read.merged_into)
-    key = ChunkKey(number_in_file(read.turn), read.index, read.role)
-    return AuditEntry(UNNUMBERED, _in_utc(read.time), read.origin, read.action, key)
+    return AuditEntry(UNNUMBERED, _in_utc(read.time), read.origin, read.action, _audit_key(read))
+
+
+def _audit_key(read: _AuditLine) -> ChunkKey | None:
+    if read.turn is None or read.index is None or read.role is None:
+        if (read.turn, read.index, read.role) == (None, None, None):
+            return None
+        raise InputError("An entry of the log names half of a chunk.")
+    return ChunkKey(number_in_file(read.turn), read.index, read.role)
 
 
 def _chunk(read: _ChunkLine) -> Chunk:

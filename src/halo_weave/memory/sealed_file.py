@@ -1,0 +1,97 @@
+"""Files that are caches: never changed, only replaced as a whole, and opened only if they are exactly what was written.
+
+Behind the content stand a header, its length, a checksum of everything before, and a mark that tells the kind of file.
+Any number of processes may have one mapped into memory.
+"""
+
+import mmap
+import os
+import struct
+import tempfile
+import time
+import zlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+MARK_BYTES = 8
+_TRAILER = struct.Struct(f"<II{MARK_BYTES}s")
+_SECTION_BYTES = 1 << 23
+_ABANDONED_AFTER_S = 3600
+
+
+class SealedFile(NamedTuple):
+    header: bytes
+    content: mmap.mmap
+    """The header and what seals the file are at the end of it."""
+
+
+def write_sealed(path: Path, mark: bytes, write: Callable[[BinaryIO], bytes | None]) -> bool:
+    """In place of what is there, whole or not at all. `write` writes the content and gives the header, or None to
+    give up."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned(path)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", suffix=".part", dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        with temporary.open("w+b") as file:
+            header = write(file)
+            if header is None:
+                return False
+            file.write(header)
+            file.flush()
+            file.write(_TRAILER.pack(len(header), _checksum(file, file.tell(), len(header)), mark))
+        temporary.replace(path)
+        return True
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def open_sealed(path: Path, mark: bytes) -> SealedFile | None:
+    """None if there is no file of this kind, or not as it was written."""
+    try:
+        with path.open("rb") as file:
+            header = _sound_header(file, mark)
+            if header is None:
+                return None
+            return SealedFile(header, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError):  # the latter if it has become shorter meanwhile
+        return None
+
+
+def _sound_header(file: BinaryIO, mark: bytes) -> bytes | None:
+    size = file.seek(0, os.SEEK_END)
+    if size < _TRAILER.size:
+        return None
+    file.seek(size - _TRAILER.size)
+    length, checksum, found_mark = _TRAILER.unpack(file.read(_TRAILER.size))
+    start = size - _TRAILER.size - length
+    if found_mark != mark or start < 0 or _checksum(file, size - _TRAILER.size, length) != checksum:
+        return None
+    file.seek(start)
+    return file.read(length)
+
+
+def _checksum(file: BinaryIO, size: int, header_length: int) -> int:
+    """Of the first `size` bytes and the header's length, by sections side by side: a large file must not take long."""
+
+    def of_section(start: int) -> bytes:
+        # Mapped only meanwhile, so that it does not stay in this process's memory.
+        length = min(size - start, _SECTION_BYTES)
+        with mmap.mmap(file.fileno(), length, access=mmap.ACCESS_READ, offset=start) as section:
+            return zlib.crc32(section).to_bytes(4, "little")
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        checksums = threads.map(of_section, range(0, size, _SECTION_BYTES))
+        return zlib.crc32(b"".join((*checksums, header_length.to_bytes(4, "little"))))
+
+
+def _remove_abandoned(path: Path) -> None:
+    """What a process left that ended in the middle; never what another one is writing now."""
+    for part in path.parent.glob(f".{path.name}-*.part"):
+        with suppress(OSError):
+            if time.time() - part.stat().st_mtime > _ABANDONED_AFTER_S:
+                part.unlink()

@@ -1,0 +1,61 @@
+"""The log of the SQLite memory: who changed what in the record. It names chunks by key, so that it may outlive them."""
+
+import sqlite3
+from collections.abc import Iterable
+from datetime import datetime
+
+from halo_weave.memory.numbers import key_of_number
+from halo_weave.memory.records import Action, AuditEntry, ChunkKey
+from halo_weave.memory.sqlite_chunks import find
+from halo_weave.memory.sqlite_rows import microseconds, stored_number, time_of_microseconds
+
+
+def record(connection: sqlite3.Connection, time: datetime, origin: str, action: Action, key: ChunkKey | None) -> None:
+    connection.execute(
+        "INSERT INTO audit (time, origin, action, turn, number, role) VALUES (?, ?, ?, ?, ?, ?)",
+        (microseconds(time), origin, action, *_columns(key)),
+    )
+
+
+def entries(connection: sqlite3.Connection, after: int, limit: int) -> list[AuditEntry]:
+    rows = connection.execute(
+        "SELECT id, time, origin, action, turn, number, role FROM audit WHERE id > ? ORDER BY id LIMIT ?",
+        (after, limit),
+    )
+    return [
+        AuditEntry(
+            entry,
+            time_of_microseconds(time),
+            origin,
+            action,
+            None if turn is None else ChunkKey(stored_number(turn), number, role),
+        )
+        for entry, time, origin, action, turn, number, role in rows
+    ]
+
+
+def restore(connection: sqlite3.Connection, audit: Iterable[AuditEntry], last_chunk_id: int) -> None:
+    """Keep what is about no chunk that was here before, and is not in the log already."""
+    (last_entry,) = connection.execute("SELECT ifnull(max(id), 0) FROM audit").fetchone()
+    for entry in audit:
+        if _is_about_older_chunk(connection, entry.key, last_chunk_id) or _is_known(connection, entry, last_entry):
+            continue
+        record(connection, entry.time, entry.origin, entry.action, entry.key)
+
+
+def _is_about_older_chunk(connection: sqlite3.Connection, key: ChunkKey | None, last_chunk_id: int) -> bool:
+    found = None if key is None else find(connection, key_of_number(key.turn), key.index, key.role)
+    return found is not None and found[0] <= last_chunk_id
+
+
+def _is_known(connection: sqlite3.Connection, entry: AuditEntry, last_entry: int) -> bool:
+    query = (
+        "SELECT 1 FROM audit WHERE time = ? AND origin = ? AND action = ?"
+        " AND turn IS ? AND number IS ? AND role IS ? AND id <= ?"
+    )
+    values = (microseconds(entry.time), entry.origin, entry.action, *_columns(entry.key), last_entry)
+    return connection.execute(query, values).fetchone() is not None
+
+
+def _columns(key: ChunkKey | None) -> tuple[bytes | None, int | None, str | None]:
+    return (None, None, None) if key is None else (key_of_number(key.turn), key.index, key.role)

@@ -1,0 +1,57 @@
+"""What the SQLite memory knows about itself: its identity, and whose vectors the search uses."""
+
+import sqlite3
+
+from halo_weave.errors import InputError
+from halo_weave.memory import sqlite_vectors
+
+_IDENTITY = "identity"
+_SERVING = "serving_embedder"
+
+
+def value(connection: sqlite3.Connection, name: str) -> str | None:
+    found = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+    return None if found is None else found[0]
+
+
+def set_value(connection: sqlite3.Connection, name: str, text: str) -> None:
+    connection.execute(
+        "INSERT INTO settings VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", (name, text)
+    )
+
+
+def remove_value(connection: sqlite3.Connection, name: str, text: str) -> None:
+    """Unless it is another one by now."""
+    connection.execute("DELETE FROM settings WHERE name = ? AND value = ?", (name, text))
+
+
+def identity(connection: sqlite3.Connection) -> str:
+    found = value(connection, _IDENTITY)
+    if found is None:
+        raise sqlite3.DatabaseError("it has lost its identity")
+    return found
+
+
+def renew_identity(connection: sqlite3.Connection) -> None:
+    connection.execute("UPDATE settings SET value = lower(hex(randomblob(16))) WHERE name = ?", (_IDENTITY,))
+
+
+def serving_embedder(connection: sqlite3.Connection) -> str | None:
+    return value(connection, _SERVING)
+
+
+def serve_embedder(connection: sqlite3.Connection, name: str, *, even_if_incomplete: bool) -> None:
+    is_first = serving_embedder(connection) is None
+    if not is_first and not even_if_incomplete and (lacking := sqlite_vectors.count_without(connection, name)):
+        raise InputError(
+            f"The embedder {name} cannot serve yet: {lacking} chunks have no vector of it; nothing was changed."
+        )
+    set_value(connection, _SERVING, name)
+
+
+def require_not_serving(connection: sqlite3.Connection, name: str) -> None:
+    if serving_embedder(connection) == name:
+        raise InputError(
+            f"The vectors of {name} are those that the search uses; let another embedder serve first; "
+            "nothing was changed."
+        )
