@@ -1,0 +1,20 @@
+"""Arrays to compute in, kept from step to step, because fresh memory costs more than the arithmetic in it."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+_FEWEST = 1024
+
+
+class Scratch:
+    """One array for each type asked for, all of the same length. What was left in them is of no use."""
+
+    def __init__(self, *types: DTypeLike) -> None:
+        self._arrays: list[NDArray[Any]] = [np.empty(_FEWEST, dtype=one) for one in types]
+
+    def of(self, count: int) -> list[NDArray[Any]]:
+        if count > len(self._arrays[0]):
+            self._arrays = [np.empty(2 * count, dtype=array.dtype) for array in self._arrays]
+        return [array[:count] for array in self._arrays]

@@ -1,0 +1,42 @@
+"""Is this attention that a scorer may learn from?"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.weave.brightness.protocol import Sight, State
+
+SUM_TOLERANCE = 1e-2
+"""Rows of the bundled engine sum to 1 within 1e-3; a server may round. What was reduced wrongly is far off."""
+
+
+def problem(attention: NDArray[np.float32] | None, expected_length: int) -> str | None:
+    """What is wrong with a step's attention, as a phrase, or None. What has a problem must change nothing."""
+    if attention is None:
+        return "attention is missing"
+    if attention.ndim != 1:
+        return f"attention has {attention.ndim} dimensions instead of 1"
+    if attention.size != expected_length:
+        return f"attention has {attention.size} entries for {expected_length} tokens"
+    # Two passes see everything: one bad entry makes the sum bad too, and the smallest entry shows its sign.
+    with np.errstate(invalid="ignore", over="ignore"):
+        total = float(attention.sum())
+        smallest = float(attention.min(initial=0))
+    if not math.isfinite(total):
+        return "attention is not finite"
+    if smallest < 0:
+        return f"attention has a negative entry, {smallest:.3g}"
+    if abs(total - 1) > SUM_TOLERANCE:
+        return f"attention sums to {total:.4g} instead of 1"
+    return None
+
+
+def require_match(state: State, sight: Sight, lanes: int) -> None:
+    """Arrays that do not belong together would otherwise be broadcast, or fail when half of the state is changed."""
+    count = len(sight.attention)
+    if state.shape != (lanes, count) or len(sight.scored) != count or len(sight.words) != count:
+        raise ValueError(
+            f"State of shape {state.shape}, {len(sight.scored)} scored and {len(sight.words)} words do not match "
+            f"{lanes} lanes and {count} entries of attention."
+        )

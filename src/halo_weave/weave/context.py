@@ -1,0 +1,111 @@
+"""The living context of one window: chunks in order of position, each with the state of its tokens' brightness."""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.engine.protocol import Token
+from halo_weave.memory.records import ChunkKey
+from halo_weave.weave.living import TurnKey, turn_of
+
+State = NDArray[np.float32]
+"""Rows of a scorer, one column per token; row 0 is the brightness."""
+
+
+@dataclass(slots=True)
+class LiveChunk:
+    """A chunk as it lives in a window.
+
+    `tokens` are those of the model in use, which are not the stored ones if the chunk was written with another
+    tokenizer (`is_foreign`). `turn_start` is the first position of the chunk's turn.
+    """
+
+    key: ChunkKey
+    first_position: int
+    end_position: int
+    turn_start: int
+    time: datetime
+    tokens: list[Token]
+    state: State
+    is_foreign: bool = False
+    is_pinned: bool = False
+    returned: str = ""
+    """Why it came back from the grave; empty if it never left."""
+    marks: Mapping[str, Any] = field(default_factory=dict)
+    """What is noted of it besides its window and model, such as how a reply ended."""
+
+    @property
+    def turn(self) -> TurnKey:
+        return turn_of(self.key)
+
+    @property
+    def text(self) -> str:
+        return "".join(token.text for token in self.tokens)
+
+    @property
+    def brightness(self) -> NDArray[np.float32]:
+        row: NDArray[np.float32] = self.state[0]
+        return row
+
+    @property
+    def peak(self) -> float:
+        return float(self.brightness.max())
+
+    def shine(self, brightness: float) -> None:
+        self.state[0] = brightness
+
+
+class Context:
+    """The living chunks by key, and in order of position.
+
+    A turn stays together, even if it was continued at positions behind those of another one.
+    """
+
+    def __init__(self, chunks: Iterable[LiveChunk] = ()) -> None:
+        self._by_key: dict[ChunkKey, LiveChunk] = {}
+        self._order: list[tuple[int, int, ChunkKey]] = []
+        for chunk in chunks:
+            self.add(chunk)
+
+    def __len__(self) -> int:
+        return len(self._by_key)
+
+    def __iter__(self) -> Iterator[LiveChunk]:
+        return (self._by_key[key] for _, _, key in self._order)
+
+    def __contains__(self, key: ChunkKey) -> bool:
+        return key in self._by_key
+
+    def __getitem__(self, key: ChunkKey) -> LiveChunk:
+        return self._by_key[key]
+
+    def keys(self) -> frozenset[ChunkKey]:
+        return frozenset(self._by_key)
+
+    def add(self, chunk: LiveChunk) -> None:
+        if chunk.key in self._by_key:
+            raise ValueError(f"Chunk {chunk.key} lives already.")
+        self._by_key[chunk.key] = chunk
+        insort(self._order, _place(chunk))
+
+    def remove(self, key: ChunkKey) -> LiveChunk:
+        chunk = self._by_key.pop(key)
+        del self._order[bisect_left(self._order, _place(chunk))]
+        return chunk
+
+    def of_turn(self, turn: TurnKey) -> list[LiveChunk]:
+        return [chunk for chunk in self if chunk.turn == turn]
+
+    def mean_brightness(self) -> float:
+        """Over all living tokens; 0 if there are none."""
+        tokens = sum(len(chunk.tokens) for chunk in self)
+        return sum(float(chunk.brightness.sum(dtype=np.float64)) for chunk in self) / tokens if tokens else 0.0
+
+
+def _place(chunk: LiveChunk) -> tuple[int, int, ChunkKey]:
+    return chunk.turn_start, chunk.first_position, chunk.key

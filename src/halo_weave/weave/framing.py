@@ -1,0 +1,41 @@
+"""The frames of a model's chat template, with the times that the model is to see."""
+
+from collections.abc import Sequence
+from datetime import datetime, tzinfo
+from functools import lru_cache
+
+from halo_weave.engine import turns
+from halo_weave.engine.protocol import Engine, Token
+from halo_weave.text.chat_template import Role
+
+
+class ChatFrames:
+    """`shows_times` puts the time before what a user says; a gap is dated in any case. Times are those of `zone`."""
+
+    def __init__(self, engine: Engine, system_prompt: str, *, shows_times: bool, zone: tzinfo | None = None) -> None:
+        self._engine = engine
+        self._shows_times = shows_times
+        self._zone = zone
+        system = turns.turn_tokens(engine, "system", system_prompt) if system_prompt else []
+        self._beginning = [*turns.start_tokens(engine), *system]
+        self._opened = lru_cache(maxsize=4096)(self._tokens_of_opening)
+        self._closed: dict[Role, list[Token]] = {}
+
+    @property
+    def beginning(self) -> Sequence[Token]:
+        return self._beginning
+
+    def opening(self, role: Role, time: datetime, *, follows_gap: bool) -> Sequence[Token]:
+        said = time.astimezone(self._zone)
+        if role == "user" and self._shows_times:
+            return self._opened(role, f"[{said:%Y-%m-%d %H:%M}] ")
+        return self._opened(role, f"[{said:%Y-%m-%d}] " if follows_gap else "")
+
+    def closing(self, role: Role) -> Sequence[Token]:
+        if role not in self._closed:
+            self._closed[role] = turns.closing_tokens(self._engine, role)
+        return self._closed[role]
+
+    def _tokens_of_opening(self, role: Role, date: str) -> tuple[Token, ...]:
+        written = self._engine.tokenize(date) if date else []
+        return *turns.opening_tokens(self._engine, role), *written

@@ -1,0 +1,247 @@
+"""Which buried chunks return to a context, and how bright; a plan only, with a reason for each.
+
+What the search found returns in groups: the chunk itself, the other role's anchor and its own turn's anchor, which are
+the very chunks that it was embedded with. What lives already costs nothing, and nothing is counted twice. A group that
+does not fit is skipped, and the next one is tried.
+"""
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from halo_weave.errors import InputError
+from halo_weave.memory.embedding_text import partner
+from halo_weave.memory.records import ChunkKey
+from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS
+from halo_weave.weave.living import ANCHOR, turn_of
+from halo_weave.weave.settings import ResurrectionBrightness
+
+FIXED_BRIGHTNESS = 255.0
+SHOWN_SKIPPED = 5
+RevivalCode = Literal["found", "anchor", "manual"]
+
+
+class Candidate(NamedTuple):
+    """What the search found, as its `Hit` has it."""
+
+    key: ChunkKey
+    score: float
+    similarity: float | None = None
+    vector_rank: int | None = None
+    word_rank: int | None = None
+
+
+class Dormant(NamedTuple):
+    """A chunk that could return. `frame` is as in `LivingChunk`; `earned` is None unless this window buried it."""
+
+    key: ChunkKey
+    first_position: int
+    tokens: int
+    frame: int
+    earned: float | None = None
+
+
+class StartingBrightness(NamedTuple):
+    """`mean` is that of the living tokens."""
+
+    choice: ResurrectionBrightness
+    mean: float
+
+    def of(self, earned: float | None) -> float:
+        match self.choice:
+            case "largest":
+                return max(FIXED_BRIGHTNESS, self.mean, earned or 0.0)
+            case "earned":
+                return self.mean if earned is None else earned
+            case "mean":
+                return self.mean
+            case "fixed":
+                return FIXED_BRIGHTNESS
+
+
+class Revival(msgspec.Struct, frozen=True):
+    """`brightness` is for each of the chunk's tokens; `reason` is a sentence to what `code` says in a word.
+
+    `paired_with` are for a target the anchors of its group, living or brought along; for an anchor it is the target.
+    `found` is what the search said of a target, and for an anchor of the target that it came with.
+    """
+
+    key: ChunkKey
+    brightness: float
+    is_pinned: bool
+    code: RevivalCode
+    reason: str
+    paired_with: tuple[ChunkKey, ...]
+    found: Candidate | None
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """A group that needed more tokens than were left."""
+
+    key: ChunkKey
+    needed: int
+    left: int
+
+    def __str__(self) -> str:
+        return f"{self.key} needs {self.needed} tokens with its anchors, and {self.left} were left."
+
+
+class ResurrectionPlan(msgspec.Struct, frozen=True):
+    """`revivals` are in the order in which they were decided, each target before its anchors; `tokens` is what they
+    take up together with new frames. `skipped` are the first of `skipped_groups`."""
+
+    revivals: tuple[Revival, ...]
+    tokens: int
+    skipped: tuple[Skipped, ...] = ()
+    skipped_groups: int = 0
+
+
+def universal_budget(model_max: int, context: int, user: int, max_new: int, *, cap: int = 0) -> int:
+    """Tokens that may return when the message and the longest reply have their room; a cap of 0 is none."""
+    left = max(0, model_max - context - user - max_new)
+    return min(left, cap) if cap else left
+
+
+def group_keys(key: ChunkKey) -> tuple[ChunkKey, ...]:
+    """A chunk, then the anchors that return with it, whether they exist or not."""
+    other = partner(key.turn, key.role)
+    if other is None:
+        return (key,)
+    other_turn, other_role = other
+    own_anchor = ChunkKey(key.turn, ANCHOR, key.role)
+    other_anchors = (ChunkKey(other_turn, ANCHOR, other_role),) if other_turn >= 0 else ()
+    return (key, *other_anchors) if key == own_anchor else (key, *other_anchors, own_anchor)
+
+
+def plan(
+    candidates: Sequence[Candidate],
+    living: Collection[ChunkKey],
+    dormant: Mapping[ChunkKey, Dormant],
+    *,
+    budget: int,
+    starting: StartingBrightness,
+) -> ResurrectionPlan:
+    """Candidates come in the order of the search; among neighbours of equal score the one that shone more when it was
+    buried goes first, then the more recent.
+
+    `dormant` has whatever of the candidates' groups (`group_keys`) is neither living nor deleted: an anchor that is in
+    neither is left out of its group, a candidate that is in neither is passed over.
+    """
+    planning = _Planning(living, dormant, starting)
+    skipped: list[Skipped] = []
+    for candidate in _in_order(candidates, dormant):
+        group = planning.missing_of(candidate.key)
+        left = budget - planning.tokens
+        if (needed := planning.cost(group)) <= left:
+            planning.revive(group, candidate.key, candidate)
+        elif not planning.is_there(candidate.key):
+            skipped.append(Skipped(candidate.key, needed, left))
+    return ResurrectionPlan(tuple(planning.revivals), planning.tokens, tuple(skipped[:SHOWN_SKIPPED]), len(skipped))
+
+
+def manual(
+    key: ChunkKey,
+    living: Collection[ChunkKey],
+    dormant: Mapping[ChunkKey, Dormant],
+    *,
+    starting: StartingBrightness,
+) -> ResurrectionPlan:
+    """What a person asks for returns whatever it costs, at full brightness and pinned. Its anchors come as with a
+    chunk that was found: the pin keeps them too."""
+    planning = _Planning(living, dormant, starting)
+    if planning.is_there(key):
+        raise InputError(f"Chunk {key} is living already; pin it to keep it.")
+    if key not in dormant:
+        raise InputError(f"Chunk {key} cannot be resurrected: it was deleted, or never was.")
+    planning.revive(planning.missing_of(key), key, None)
+    return ResurrectionPlan(tuple(planning.revivals), planning.tokens)
+
+
+class _Planning:
+    def __init__(
+        self, living: Collection[ChunkKey], dormant: Mapping[ChunkKey, Dormant], starting: StartingBrightness
+    ) -> None:
+        self.revivals: list[Revival] = []
+        self.tokens = 0
+        self._dormant = dormant
+        self._starting = starting
+        self._there = set(living)
+        self._framed = {turn_of(key) for key in living}
+
+    def is_there(self, key: ChunkKey) -> bool:
+        return key in self._there
+
+    def missing_of(self, target: ChunkKey) -> list[Dormant]:
+        """What has to return for a target and its anchors to be there; nothing if the target is nowhere."""
+        if target not in self._there and target not in self._dormant:
+            return []
+        missing = (key for key in group_keys(target) if key not in self._there)
+        return [self._dormant[key] for key in missing if key in self._dormant]
+
+    def cost(self, group: Iterable[Dormant]) -> int:
+        group = list(group)
+        frames = {turn_of(one.key): one.frame for one in group if turn_of(one.key) not in self._framed}
+        return sum(one.tokens for one in group) + sum(frames.values())
+
+    def revive(self, group: Sequence[Dormant], target: ChunkKey, found: Candidate | None) -> None:
+        self.tokens += self.cost(group)
+        self._there.update(one.key for one in group)
+        self._framed.update(turn_of(one.key) for one in group)
+        self.revivals += [
+            self._target(one, found) if one.key == target else anchor_revival(one, target, self._starting, found)
+            for one in group
+        ]
+
+    def _target(self, chunk: Dormant, found: Candidate | None) -> Revival:
+        return Revival(
+            key=chunk.key,
+            brightness=self._starting.of(chunk.earned) if found else NEW_BRIGHTNESS,
+            is_pinned=found is None,
+            code="found" if found else "manual",
+            reason=_how_found(found) if found else "Asked for by hand.",
+            paired_with=tuple(key for key in group_keys(chunk.key)[1:] if key in self._there),
+            found=found,
+        )
+
+
+def anchor_revival(
+    chunk: Dormant, target: ChunkKey, starting: StartingBrightness, found: Candidate | None = None
+) -> Revival:
+    """An anchor that returns for the sake of a target."""
+    return Revival(
+        key=chunk.key,
+        brightness=starting.of(chunk.earned),
+        is_pinned=False,
+        code="anchor",
+        reason=_why_anchor(chunk.key, target),
+        paired_with=(target,),
+        found=found,
+    )
+
+
+def _in_order(candidates: Iterable[Candidate], dormant: Mapping[ChunkKey, Dormant]) -> Iterator[Candidate]:
+    # Not sorted by score: a search that asked for diversity has an order of its own.
+    def standing(candidate: Candidate) -> tuple[float, int, ChunkKey]:
+        chunk = dormant.get(candidate.key)
+        return (chunk.earned or 0.0, chunk.first_position, chunk.key) if chunk else (0.0, -1, candidate.key)
+
+    for _, equals in itertools.groupby(candidates, key=lambda candidate: candidate.score):
+        yield from sorted(equals, key=standing, reverse=True)
+
+
+def _how_found(found: Candidate) -> str:
+    ways = []
+    if found.vector_rank is not None:
+        similarity = "" if found.similarity is None else f", similarity {found.similarity:.2f}"
+        ways.append(f"meaning (rank {found.vector_rank}{similarity})")
+    if found.word_rank is not None:
+        ways.append(f"words (rank {found.word_rank})")
+    return f"Found by {' and '.join(ways) or 'the search'}; score {found.score:.3g}."
+
+
+def _why_anchor(anchor: ChunkKey, target: ChunkKey) -> str:
+    if anchor.role == target.role:
+        return f"Opens the turn of {target}."
+    return f"Opens the question that {target} answers." if anchor.role == "user" else f"Opens the answer to {target}."

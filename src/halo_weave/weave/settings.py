@@ -1,0 +1,57 @@
+"""The settings of a window's living context; each with its range and a sentence of help."""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+ResurrectionBrightness = Literal["largest", "earned", "mean", "fixed"]
+
+
+class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    budget_share: Annotated[
+        float,
+        msgspec.Meta(
+            ge=0, le=1, description="Share of the usable context that living text may fill; 0 for no pruning."
+        ),
+    ] = 0.75
+    budget_tokens: Annotated[
+        int,
+        msgspec.Meta(
+            ge=0, le=16_777_216, description="Tokens that living text may fill; 0 to go by the share of the context."
+        ),
+    ] = 0
+    current_turn_immune: Annotated[
+        bool, msgspec.Meta(description="Whether the tokens of the turn under way neither fade nor gain brightness.")
+    ] = True
+    resurrection: Annotated[
+        bool, msgspec.Meta(description="Whether related text returns from the memory with each message.")
+    ] = True
+    resurrection_cap: Annotated[
+        int,
+        msgspec.Meta(
+            ge=0,
+            le=16_777_216,
+            description="Tokens that may return with one message; 0 for all that there is room for.",
+        ),
+    ] = 0
+    resurrection_brightness: Annotated[
+        ResurrectionBrightness,
+        msgspec.Meta(
+            description="Brightness of what returns: earned before it was buried, mean of the context, "
+            "fixed at 255, or the largest of these."
+        ),
+    ] = "largest"
+    # A week: user turns tell their own time, so a marker need only point out what a reader would miss, not every night.
+    gap_marker_hours: Annotated[
+        int,
+        msgspec.Meta(
+            ge=0, le=876_000, description="Hours between neighbours from which on the model is shown the date; 0 never."
+        ),
+    ] = 168
+    show_times: Annotated[bool, msgspec.Meta(description="Whether the model sees when each message was sent.")] = True
+
+    def budget(self, usable_tokens: int) -> int:
+        """What `pruning.plan` takes for a context of this size; 0 for no pruning."""
+        if self.budget_tokens:
+            return min(self.budget_tokens, usable_tokens)
+        return max(1, int(self.budget_share * usable_tokens)) if self.budget_share else 0

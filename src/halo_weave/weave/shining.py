@@ -1,0 +1,95 @@
+"""A context's brightness while the model writes: flat arrays over all tokens, so that a step costs little."""
+
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.engine.protocol import Attention, Token
+from halo_weave.weave.brightness.protocol import Scorer, Sight
+from halo_weave.weave.brightness.validation import problem
+from halo_weave.weave.context import State
+from halo_weave.weave.layout import Layout, holds_word
+from halo_weave.weave.living import TurnKey
+
+
+class Shining:
+    """Begins with a layout; new tokens are added behind it. `settle` gives the chunks what their tokens have earned.
+
+    Tokens of `current` turns are not scored, and neither are the new ones if `scores_new` is off.
+    """
+
+    def __init__(
+        self, scorer: Scorer, layout: Layout, *, current: Collection[TurnKey], room: int, scores_new: bool
+    ) -> None:
+        self._scorer = scorer
+        self._spans = layout.spans
+        self._scores_new = scores_new
+        self._begin = self._count = len(layout.placed)
+        capacity = self._count + room
+        self._state = np.zeros((scorer.lanes, capacity), dtype=np.float32)
+        self._scored = np.zeros(capacity, dtype=bool)
+        self._words = np.zeros(capacity, dtype=bool)
+        self._scored[: self._count], self._words[: self._count] = layout.masks(current)
+        for chunk, start, end in layout.spans:
+            self._state[:, start:end] = chunk.state
+        self._latest: Attention | None = None
+        self.malformed = 0
+        self.last_problem = ""
+
+    def observe(self, attention: Attention | None) -> bool:
+        """Take in what the model looked at; False if it makes no sense, which is counted and changes nothing."""
+        found = problem(attention, self._count)
+        if found is not None or attention is None:
+            self.malformed += 1
+            self.last_problem = found or ""
+            return False
+        self._latest = attention
+        size = self._count
+        self._scorer.observe(
+            self._state[:, :size], Sight(attention, scored=self._scored[:size], words=self._words[:size])
+        )
+        return True
+
+    def add(self, token: Token) -> None:
+        if self._count == self._state.shape[1]:
+            self._grow()
+        self._state[:, self._count : self._count + 1] = self._scorer.fresh(1)
+        self._scored[self._count] = self._scores_new
+        self._words[self._count] = holds_word(token.text)
+        self._count += 1
+
+    def settle(self) -> None:
+        for chunk, start, end in self._spans:
+            chunk.state = self._state[:, start:end].copy()
+
+    def new_state(self) -> State:
+        """The state of all tokens that were added."""
+        return self._state[:, self._begin : self._count].copy()
+
+    def peaks(self) -> NDArray[np.float32]:
+        """The present peak of each chunk of the layout, in order."""
+        return np.array([self._state[0, start:end].max() for _, start, end in self._spans], dtype=np.float32)
+
+    def word_brightness(self) -> bytes:
+        """The brightness of the chunks' tokens in order, as little-endian 16-bit whole numbers."""
+        rows = [self._state[0, start:end] for _, start, end in self._spans]
+        flat = np.concatenate(rows) if rows else np.empty(0, dtype=np.float32)
+        return np.clip(np.rint(flat), -32_768, 32_767).astype("<i2").tobytes()
+
+    def word_attention(self) -> bytes:
+        """What the latest step gave to the chunks' tokens in order: square roots, as little-endian 16-bit shares of 1.
+
+        Shares are small, and a root keeps more of them apart.
+        """
+        latest = self._latest
+        rows = [] if latest is None else [latest[start:end] for _, start, end in self._spans]
+        flat = np.concatenate(rows) if rows else np.empty(0, dtype=np.float32)
+        roots: NDArray[np.uint16] = np.rint(np.sqrt(flat) * 65_535).astype("<u2")
+        return roots.tobytes()
+
+    def _grow(self) -> None:
+        more = max(64, self._count)
+        self._state = np.pad(self._state, ((0, 0), (0, more)))
+        self._scored = np.pad(self._scored, (0, more))
+        self._words = np.pad(self._words, (0, more))

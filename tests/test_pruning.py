@@ -1,0 +1,344 @@
+"""What leaves a context that is over budget, in which order and why; and what never leaves."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halo_weave.memory.records import ChunkKey, Role
+from halo_weave.weave import pruning
+from halo_weave.weave.living import LivingChunk, tokens_in_all
+from halo_weave.weave.pruning import Holding, PruningPlan
+
+ROLES: tuple[Role, ...] = ("user", "assistant", "system")
+
+
+def chunk(
+    turn: int,
+    index: int,
+    role: Role,
+    peak: float,
+    *,
+    at: int | None = None,
+    tokens: int = 10,
+    frame: int = 0,
+    pinned: bool = False,
+    current: bool = False,
+) -> LivingChunk:
+    position = 1000 * turn + 100 * index if at is None else at
+    return LivingChunk(ChunkKey(turn, index, role), position, tokens, frame, peak, pinned, current)
+
+
+def question(peak: float, index: int = 0, *, turn: int = 1, pinned: bool = False, current: bool = False) -> LivingChunk:
+    return chunk(turn, index, "user", peak, pinned=pinned, current=current)
+
+
+def answer(peak: float, index: int = 0, *, turn: int = 2, pinned: bool = False, current: bool = False) -> LivingChunk:
+    return chunk(turn, index, "assistant", peak, pinned=pinned, current=current)
+
+
+def names(plan: PruningPlan) -> list[str]:
+    """Burials as the seeds write them: UT3S1 is chunk 1 of the user's turn 3."""
+    return [f"{burial.key.role[0].upper()}T{burial.key.turn}S{burial.key.index}" for burial in plan.burials]
+
+
+def is_held(chunk: LivingChunk) -> bool:
+    return chunk.is_pinned or chunk.is_current
+
+
+def exchange_of(key: ChunkKey) -> int | None:
+    """The turn of the question that a chunk belongs to."""
+    return {"user": key.turn, "assistant": key.turn - 1, "system": None}[key.role]
+
+
+def is_anchor(chunk: LivingChunk) -> bool:
+    return chunk.key.index == 0 and chunk.key.role != "system"
+
+
+EXCHANGE = (
+    chunk(3, 0, "user", 900),
+    chunk(3, 1, "user", 30),
+    chunk(3, 2, "user", 300),
+    chunk(4, 0, "assistant", 900),
+    chunk(4, 1, "assistant", 40),
+    chunk(4, 2, "assistant", 400),
+    chunk(4, 3, "assistant", 950),
+    chunk(4, 4, "assistant", 3),
+)
+"""The worked example: bright anchors, of which one is dimmer than a chunk of the answer."""
+
+
+def test_an_exchange_leaves_by_brightness_and_its_anchors_last_and_together() -> None:
+    plan = pruning.plan(EXCHANGE, budget=1)
+    assert names(plan) == ["AT4S4", "UT3S1", "AT4S1", "UT3S2", "AT4S2", "AT4S3", "UT3S0", "AT4S0"]
+    assert [burial.code for burial in plan.burials] == ["dimmest"] * 6 + ["exchange"] * 2
+    assert plan.total_after == 0
+    assert plan.held_by is None
+
+
+def test_anchors_are_left_alone_once_the_rest_fits() -> None:
+    plan = pruning.plan(EXCHANGE, budget=20)
+    assert names(plan) == ["AT4S4", "UT3S1", "AT4S1", "UT3S2", "AT4S2", "AT4S3"]
+    assert plan.total_after == 20
+
+
+def test_one_token_over_takes_both_anchors() -> None:
+    plan = pruning.plan([question(1), answer(2)], budget=19)
+    assert names(plan) == ["UT1S0", "AT2S0"]
+    assert plan.total_after == 0
+
+
+def test_a_budget_of_0_means_no_pruning() -> None:
+    assert pruning.plan(EXCHANGE, budget=0, fixed=7) == PruningPlan((), 87, None)
+
+
+def test_what_fits_exactly_stays() -> None:
+    assert pruning.plan(EXCHANGE, budget=87, fixed=7) == PruningPlan((), 87, None)
+    assert names(pruning.plan(EXCHANGE, budget=86, fixed=7)) == ["AT4S4"]
+
+
+def test_an_empty_context_over_budget_says_what_holds_it() -> None:
+    plan = pruning.plan([], budget=5, fixed=9)
+    assert plan == PruningPlan((), 9, Holding(budget=5, fixed=9, current=0, pinned=0, anchors=0))
+
+
+def test_of_equals_the_older_leaves_first() -> None:
+    equals = [answer(5, index, turn=turn) for turn in (8, 2, 6) for index in (2, 1)]
+    assert names(pruning.plan(equals, budget=30)) == ["AT2S1", "AT2S2", "AT6S1"]
+
+
+def test_positions_beyond_any_machine_number_are_compared() -> None:
+    older, newer = chunk(1, 1, "user", 0, at=2**70), chunk(3, 1, "user", 0, at=2**70 + 1)
+    assert names(pruning.plan([newer, older], budget=10)) == ["UT1S1"]
+
+
+def test_a_pair_competes_by_the_brighter_of_its_anchors() -> None:
+    pair = [question(1), answer(500)]
+    assert names(pruning.plan([*pair, answer(499, 3, turn=8)], budget=20)) == ["AT8S3"]
+    assert names(pruning.plan([*pair, answer(501, 3, turn=8)], budget=20)) == ["UT1S0", "AT2S0"]
+
+
+def test_dim_anchors_leave_at_once_when_the_last_of_their_exchange_has_left() -> None:
+    chunks = [question(1), answer(2), answer(50, 1), answer(60, 1, turn=12), answer(70, 1, turn=14)]
+    assert names(pruning.plan(chunks, budget=30)) == ["AT2S1", "UT1S0", "AT2S0"]
+
+
+@pytest.mark.parametrize("held", [{"pinned": True}, {"current": True}])
+def test_a_pair_with_one_held_anchor_stays_whole(held: dict[str, bool]) -> None:
+    plan = pruning.plan([question(1), answer(2, **held), answer(900, 1)], budget=5)
+    assert names(plan) == ["AT2S1"]
+    assert plan.held_by is not None
+    assert plan.held_by.anchors == 10
+
+
+def test_a_pinned_chunk_keeps_both_anchors_of_its_exchange() -> None:
+    plan = pruning.plan([question(1), answer(2), answer(3, 1, pinned=True), answer(4, 2)], budget=5)
+    assert names(plan) == ["AT2S2"]
+    assert plan.held_by == Holding(budget=5, fixed=0, current=0, pinned=10, anchors=20)
+
+
+def test_without_the_pin_the_same_chunks_leave() -> None:
+    plan = pruning.plan([question(1), answer(2), answer(3, 1), answer(4, 2)], budget=5)
+    assert names(plan) == ["AT2S1", "AT2S2", "UT1S0", "AT2S0"]
+
+
+def test_an_anchor_whose_partner_does_not_live_leaves_alone() -> None:
+    plan = pruning.plan([answer(2), answer(9, 1), question(5, turn=11)], budget=1)
+    assert names(plan) == ["UT11S0", "AT2S1", "AT2S0"]
+    assert [burial.code for burial in plan.burials] == ["last_anchor", "dimmest", "last_anchor"]
+
+
+def test_chunks_whose_anchors_were_deleted_leave_like_any_other() -> None:
+    assert names(pruning.plan([answer(9, 1), answer(3, 2), question(5, 4)], budget=1)) == ["AT2S2", "UT1S4", "AT2S1"]
+
+
+def test_chunks_of_the_system_role_have_no_anchor() -> None:
+    chunks = [chunk(1, 0, "system", 1), chunk(1, 1, "system", 5), chunk(2, 0, "system", 3)]
+    assert names(pruning.plan(chunks, budget=10)) == ["ST1S0", "ST2S0"]
+
+
+def test_two_answers_in_a_row_are_not_one_exchange() -> None:
+    assert names(pruning.plan([answer(1, turn=2), answer(2, turn=3)], budget=10)) == ["AT2S0"]
+
+
+def test_a_frame_leaves_with_the_last_chunk_of_its_turn() -> None:
+    chunks = [chunk(1, index, "user", 5 + index, frame=4) for index in (1, 2)]
+    assert pruning.plan(chunks, budget=23).total_after == 14
+    assert pruning.plan(chunks, budget=13).total_after == 0
+
+
+def test_reasons_name_the_figures() -> None:
+    chunks = [question(12), answer(40), answer(11.5, 1), answer(99, 1, turn=4)]
+    dimmest, *anchors, last = pruning.plan(chunks, budget=1).burials
+    assert last.reason == "Lowest peak brightness 99 of 1 chunk that may leave."
+    assert dimmest.reason == "Lowest peak brightness 11.5 of 2 chunks that may leave."
+    assert {burial.reason for burial in anchors} == {
+        "Lowest peak brightness 40 of 3 chunks that may leave; "
+        "both anchors together, since nothing else of the exchange lives."
+    }
+    assert [burial.peak for burial in anchors] == [12, 40]
+
+
+def test_what_holds_the_budget_is_told_in_figures() -> None:
+    chunks = [
+        chunk(1, 0, "user", 1, tokens=20, frame=3),
+        chunk(2, 0, "assistant", 1, tokens=30, frame=3),
+        chunk(2, 1, "assistant", 1, tokens=40, frame=3, pinned=True),
+        chunk(3, 0, "user", 1, tokens=50, frame=3, current=True, pinned=True),
+    ]
+    held_by = pruning.plan(chunks, budget=60, fixed=7).held_by
+    assert held_by == Holding(budget=60, fixed=7, current=53, pinned=43, anchors=53)
+    assert str(held_by) == (
+        "156 tokens cannot be brought down to the budget of 60: "
+        "the current turn 53, pins 43, the anchors of both 53, what never leaves 7."
+    )
+
+
+def test_figures_that_are_0_are_not_told() -> None:
+    assert str(pruning.plan([], budget=5, fixed=9).held_by) == (
+        "9 tokens cannot be brought down to the budget of 5: what never leaves 9."
+    )
+
+
+peaks = st.integers(-3, 3).map(float) | st.floats(-1e6, 10_000)
+
+
+@st.composite
+def contexts(draw: st.DrawFn) -> list[LivingChunk]:
+    """Anything that could live: exchanges with holes, several windows' turns, roles in any order."""
+    keys = draw(
+        st.lists(
+            st.builds(ChunkKey, st.integers(0, 5), st.integers(0, 3), st.sampled_from(ROLES)), max_size=24, unique=True
+        )
+    )
+    positions = draw(st.permutations(range(len(keys))))
+    current = draw(st.sets(st.integers(0, 5), max_size=1))
+    return [
+        LivingChunk(
+            key,
+            position,
+            tokens=draw(st.integers(1, 9)),
+            frame=(key.turn + len(key.role)) % 4,
+            peak=draw(peaks),
+            is_pinned=draw(st.integers(0, 9)) == 0,
+            is_current=key.turn in current,
+        )
+        for key, position in zip(keys, positions, strict=True)
+    ]
+
+
+budgets = st.integers(1, 60)
+fixed_tokens = st.integers(0, 20)
+
+
+def units_that_may_leave(living: Sequence[LivingChunk]) -> Iterator[tuple[LivingChunk, ...]]:
+    """The rules again, by looking at everything each time."""
+    exchanges = defaultdict(list)
+    for one in living:
+        exchanges[exchange_of(one.key)].append(one)
+    for one in living:
+        if not is_anchor(one) and not is_held(one):
+            yield (one,)
+    for members in exchanges.values():
+        if all(is_anchor(one) and not is_held(one) for one in members):
+            yield tuple(sorted(members))
+
+
+def burials_one_by_one(chunks: Sequence[LivingChunk], budget: int, fixed: int) -> list[ChunkKey]:
+    living, buried = list(chunks), []
+    while fixed + tokens_in_all(living) > budget:
+        units = list(units_that_may_leave(living))
+        if not units:
+            break
+        leaving = min(units, key=lambda unit: (max(one.peak for one in unit), unit[0].first_position))
+        living = [one for one in living if one not in leaving]
+        buried += [one.key for one in leaving]
+    return buried
+
+
+@given(contexts(), budgets, fixed_tokens)
+def test_the_plan_is_what_the_rules_give_one_by_one(chunks: list[LivingChunk], budget: int, fixed: int) -> None:
+    plan = pruning.plan(chunks, budget=budget, fixed=fixed)
+    assert [burial.key for burial in plan.burials] == burials_one_by_one(chunks, budget, fixed)
+
+
+@given(contexts(), budgets, fixed_tokens)
+def test_the_rest_fits_or_it_is_told_what_holds_it(chunks: list[LivingChunk], budget: int, fixed: int) -> None:
+    plan = pruning.plan(chunks, budget=budget, fixed=fixed)
+    staying = _staying(chunks, plan)
+    assert plan.total_after == fixed + tokens_in_all(staying)
+    assert (plan.held_by is None) == (plan.total_after <= budget)
+    if held := plan.held_by:
+        assert held.fixed + held.current + held.pinned + held.anchors == plan.total_after
+        assert all(is_held(one) or is_anchor(one) for one in staying)
+        # With nothing held, nothing but the fixed tokens can stay.
+        assert any(map(is_held, staying)) or not staying
+
+
+@given(contexts(), budgets, fixed_tokens)
+def test_what_is_pinned_or_current_is_never_buried(chunks: list[LivingChunk], budget: int, fixed: int) -> None:
+    plan = pruning.plan(chunks, budget=budget, fixed=fixed)
+    assert {one.key for one in chunks if is_held(one)}.isdisjoint(burial.key for burial in plan.burials)
+
+
+@given(contexts(), budgets, fixed_tokens)
+def test_what_lives_on_keeps_the_anchors_it_had(chunks: list[LivingChunk], budget: int, fixed: int) -> None:
+    plan = pruning.plan(chunks, budget=budget, fixed=fixed)
+    kept_exchanges = {exchange_of(one.key) for one in _staying(chunks, plan)} - {None}
+    buried = {burial.key for burial in plan.burials}
+    for one in chunks:
+        if is_anchor(one) and exchange_of(one.key) in kept_exchanges:
+            assert one.key not in buried
+
+
+@given(contexts(), budgets, fixed_tokens)
+def test_no_burial_was_needless(chunks: list[LivingChunk], budget: int, fixed: int) -> None:
+    plan = pruning.plan(chunks, budget=budget, fixed=fixed)
+    last_unit = 2 if plan.burials and plan.burials[-1].code == "exchange" else 1
+    before_last = {burial.key for burial in plan.burials[:-last_unit]}
+    if plan.burials:
+        assert fixed + tokens_in_all(one for one in chunks if one.key not in before_last) > budget
+
+
+@given(contexts(), budgets, fixed_tokens)
+def test_chunks_that_are_no_anchors_leave_in_order_of_peak(chunks: list[LivingChunk], budget: int, fixed: int) -> None:
+    plan = pruning.plan(chunks, budget=budget, fixed=fixed)
+    by_key = {one.key: one for one in chunks}
+    buried = [by_key[burial.key] for burial in plan.burials if burial.code == "dimmest"]
+    order = [(one.peak, one.first_position) for one in buried]
+    assert order == sorted(order)
+    for one in _staying(chunks, plan):
+        if order and not is_held(one) and not is_anchor(one):
+            assert (one.peak, one.first_position) > order[-1]
+
+
+@given(contexts(), budgets, fixed_tokens, st.randoms())
+def test_the_order_of_the_chunks_does_not_matter(
+    chunks: list[LivingChunk], budget: int, fixed: int, random: Random
+) -> None:
+    shuffled = list(chunks)
+    random.shuffle(shuffled)
+    plan = pruning.plan(chunks, budget=budget, fixed=fixed)
+    assert pruning.plan(shuffled, budget=budget, fixed=fixed) == plan
+
+
+@given(contexts(), budgets, fixed_tokens)
+def test_a_pruned_context_needs_no_more_pruning(chunks: list[LivingChunk], budget: int, fixed: int) -> None:
+    plan = pruning.plan(chunks, budget=budget, fixed=fixed)
+    again = pruning.plan(_staying(chunks, plan), budget=budget, fixed=fixed)
+    assert again == PruningPlan((), plan.total_after, plan.held_by)
+
+
+@given(contexts(), budgets, budgets)
+def test_a_smaller_budget_buries_the_same_and_more(chunks: list[LivingChunk], first: int, second: int) -> None:
+    smaller, larger = sorted((first, second))
+    fewer = pruning.plan(chunks, budget=larger).burials
+    assert pruning.plan(chunks, budget=smaller).burials[: len(fewer)] == fewer
+
+
+def _staying(chunks: Sequence[LivingChunk], plan: PruningPlan) -> list[LivingChunk]:
+    buried = {burial.key for burial in plan.burials}
+    return [one for one in chunks if one.key not in buried]
