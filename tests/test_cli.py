@@ -15,14 +15,23 @@ from halo_weave import __version__, cli
 from halo_weave.config import Settings, describe_settings
 from halo_weave.terminal import chat, listing
 
+MEMORY_COMMANDS = (
+    "stats", "search", "show", "delete", "undelete", "reembed", "backup", "verify", "clear", "forget"
+)  # fmt: skip
 COMMANDS: list[list[str]] = [
     [],
+    ["serve"],
     ["chat"],
     ["doctor"],
     ["settings"],
     ["engine"],
     ["engine", "serve"],
     ["bench", "engine"],
+    ["export"],
+    ["import"],
+    ["memory"],
+    *(["memory", command] for command in MEMORY_COMMANDS),
+    ["bench", "brightness"],
 ]
 
 
@@ -44,7 +53,7 @@ def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: lis
     assert capsys.readouterr().out.startswith(f"usage: {' '.join(['halo-weave', *command])} ")
 
 
-@pytest.mark.parametrize("command", [[], ["engine"], ["bench"]], ids=" ".join)
+@pytest.mark.parametrize("command", [["engine"], ["bench"], ["memory"]], ids=" ".join)
 def test_without_a_command_help_is_shown(capsys: pytest.CaptureFixture[str], command: list[str]) -> None:
     assert cli.main(command) == 0
     assert "COMMAND" in capsys.readouterr().out
@@ -133,15 +142,19 @@ def test_short_flags_set_their_settings(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_flags_of_chat_reach_the_chat(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[Settings] = []
+    given: list[tuple[Settings, str]] = []
 
-    def take(settings: Settings) -> int:
-        given.append(settings)
+    def take(settings: Settings, window_name: str) -> int:
+        given.append((settings, window_name))
         return 0
 
     monkeypatch.setattr(chat, "run", take)
-    assert cli.main(["chat", "--temperature", "0.5", "--seed", "4", "--max-tokens", "9", "--system", "Be brief."]) == 0
-    (settings,) = given
+    flags = ["--temperature", "0.5", "--seed", "4", "--max-tokens", "9", "--system", "Be brief.", "--db", "a.db"]
+    assert cli.main(["chat", *flags]) == 0
+    assert cli.main(["chat", "--window", "cats"]) == 0
+    (settings, name), (_, other_name) = given
+    assert (name, other_name) == ("main", "cats")
+    assert settings.memory.path == "a.db"
     generation = settings.generation
     assert (generation.temperature, generation.seed, generation.max_tokens) == (0.5, 4, 9)
     assert settings.chat.system_prompt == "Be brief."
@@ -188,7 +201,7 @@ def test_figures_are_one_json_object_or_a_table(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.splitlines() == ["bury_speedup   123.5", "machine.cores  2", "repeats        1 2"]
 
 
-def test_a_chat_can_use_an_engine_that_is_served() -> None:
+def test_a_chat_can_use_an_engine_that_is_served(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "halo_weave"]
     serving = [*command, "engine", "serve", "--port", "0", "--set", "engine.kind=echo"]
     with subprocess.Popen(serving, stderr=subprocess.PIPE, text=True) as server:
@@ -196,9 +209,10 @@ def test_a_chat_can_use_an_engine_that_is_served() -> None:
             assert server.stderr is not None
             address = re.search(r"http://\S+:\d+", server.stderr.readline())
             assert address is not None
-            chatting = [*command, "chat", "--engine", address[0]]
+            memory = ["--db", str(tmp_path / "halo.db"), "--set", "weave.show_times=false"]
+            chatting = [*command, "chat", "--engine", address[0], *memory]
             done = subprocess.run(chatting, input="hello\n", capture_output=True, text=True, timeout=120)
-            assert (done.stdout, done.stderr, done.returncode) == ("You said: hello\n", "", 0)
+            assert (done.stdout, done.returncode) == ("You said: hello\n", 0)
         finally:
             server.send_signal(signal.SIGINT)
             server.communicate(timeout=120)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halo_weave import paths
 from halo_weave.config import (
     HIDDEN_VALUE,
     SettingDescription,
@@ -255,6 +256,13 @@ def test_a_list_may_be_one_plain_text() -> None:
     assert load({"generation.stop": "###"}).generation.stop == ("###",)
     assert load({"generation.stop": ""}).generation.stop == ()
     assert load({"generation.stop": '["a", "b"]'}).generation.stop == ("a", "b")
+
+
+def test_the_memory_is_where_the_settings_say_or_in_the_data_folder(tmp_path: Path) -> None:
+    assert Settings().memory.file == paths.memory_file()
+    assert load({"memory.path": str(tmp_path / "mine.db")}).memory.file == tmp_path / "mine.db"
+    assert load({"memory.path": "~/mine.db"}).memory.file == Path.home() / "mine.db"
+    assert load({"memory.path": "mine.db"}).memory.file == Path.cwd() / "mine.db"
 
 
 def test_keys_are_never_shown() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,11 @@ from halo_weave import cli, paths
 from halo_weave.engine import echo
 from halo_weave.engine.llamacpp import library
 from halo_weave.errors import EmbedderError, EngineError, EngineUnavailable
+from halo_weave.memory.memory import index_folder
+from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.vector_index import VectorIndex
+from made_up_chunks import written_texts
+from vector_memories import EMBEDDER, clustered, write_vectors
 
 
 @pytest.fixture(autouse=True)
@@ -136,6 +142,56 @@ def test_a_missing_embedder_is_told_and_does_not_hinder_the_chat(
     monkeypatch.setattr(paths, "bundled_minilm_folder", nothing_found)
     assert cli.main(["doctor", "--set", "engine.kind=echo"]) == 0
     assert "Embedder: minilm, The bundled embedding model is not there." in capsys.readouterr().out
+
+
+def test_a_memory_is_told_with_its_vectors_and_index(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    assert cli.main(["doctor", "--set", "engine.kind=echo"]) == 0
+    assert f"Memory: {home / 'halo.db'} (not there yet)" in capsys.readouterr().out
+    with closing(SqliteStore(home / "halo.db")) as store:
+        ids = write_vectors(store, clustered(20, 8, seed=1))
+        store.serve_embedder(EMBEDDER)
+        written_texts(store, "one more")
+        flags = ["--set", "engine.kind=echo"]
+        assert cli.main(["doctor", *flags]) == 0
+        shown = capsys.readouterr().out
+        assert f"Memory: {home / 'halo.db'}, sound, 21 chunks" in shown
+        assert f"Vectors: 20 of {EMBEDDER}; 1 chunk without" in shown
+        assert "Vector index: not needed, 20 vectors are compared one by one" in shown
+        flags += ["--set", "memory.exact_up_to_chunks=10"]
+        assert cli.main(["doctor", *flags]) == 0
+        assert "Vector index: not there, a search makes it" in capsys.readouterr().out
+        folder = index_folder(home / "halo.db")
+        with closing(VectorIndex(store, EMBEDDER, 8, folder, exact_up_to_chunks=10)) as index:
+            index.wait_until_built()
+        assert cli.main(["doctor", *flags]) == 0
+        (file,) = folder.glob("vectors-*.index")
+        assert f"Vector index: {file}, sound" in capsys.readouterr().out
+        file.write_bytes(file.read_bytes()[:-1])
+        assert cli.main(["doctor", *flags]) == 0
+        assert "damaged or of another form, a search makes it anew" in capsys.readouterr().out
+        assert len(ids) == 20
+
+
+def test_a_damaged_memory_is_told_with_the_way_out(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    home.mkdir()
+    (home / "halo.db").write_bytes(b"nonsense" * 1000)
+    assert cli.main(["doctor", "--set", "engine.kind=echo"]) == 1
+    shown = capsys.readouterr().out
+    assert "is not a memory of Halo Weave" in shown
+    assert "The way out: " in shown
+    assert cli.main(["doctor", "--set", "engine.kind=echo", "--json"]) == 1
+    assert "is not a memory" in json.loads(capsys.readouterr().out)["memory"]["problem"]
+
+
+def test_a_damaged_page_is_noticed(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    with closing(SqliteStore(home / "halo.db")) as store:
+        written_texts(store, *(f"text {number} " * 50 for number in range(100)))
+    content = bytearray((home / "halo.db").read_bytes())
+    middle = len(content) // 2 // 4096 * 4096
+    content[middle : middle + 64] = bytes(64)
+    (home / "halo.db").write_bytes(content)
+    assert cli.main(["doctor", "--set", "engine.kind=echo"]) == 1
+    assert "SQLite finds: " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from halo_weave.engine.openai import OpenAIContext, OpenAIEngine
 from halo_weave.engine.protocol import GenerationSettings, Placed, Token
-from halo_weave.engine.turns import closed_reply, opening_tokens, turn_tokens
+from halo_weave.engine.turns import closing_tokens, opening_tokens, turn_tokens
 from halo_weave.errors import ContextTooLarge
 from halo_weave.memory.gguf_embedder import GgufEmbedder
 from halo_weave.memory.minilm import converted_minilm
@@ -68,10 +68,9 @@ def test_the_reply_is_the_one_to_these_messages_over_two_turns(engine: OpenAIEng
         body = {"messages": messages, "temperature": 0, "max_tokens": GREEDY.max_tokens}
         answer = httpx2.post(f"{url}/v1/chat/completions", json=body, timeout=60).json()
         assert text == answer["choices"][0]["message"]["content"]
-        finish = steps[-1].finish_reason
-        assert finish is not None
-        reply = [Token(step.token_id, step.text) for step in steps if step.token_id is not None]
-        tokens += [*closed_reply(engine, reply, finish), *question(engine, next_question)]
+        written = [step for step in steps if step.finish_reason != "end"]
+        tokens += [Token(step.token_id, step.text) for step in written if step.token_id is not None]
+        tokens += [*closing_tokens(engine, "assistant"), *question(engine, next_question)]
         messages += [{"role": "assistant", "content": text}, {"role": "user", "content": next_question}]
 
 

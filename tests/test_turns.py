@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from halo_weave.engine import turns
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.engine.protocol import Engine, FinishReason, Token
+from halo_weave.engine.protocol import Engine, Token
 from halo_weave.text.chat_template import ROLES, Role
 
 ECHO = EchoEngine()
@@ -56,30 +56,3 @@ def test_signs_of_control_in_a_text_stay_text(engine: Engine) -> None:
 def test_any_text_stands_unchanged_between_the_marks(text: str) -> None:
     marks = ECHO.facts.chat_template.user
     assert text_of(ECHO, turns.turn_tokens(ECHO, "user", text)) == f"{marks.opening}{text}{marks.closing}"
-
-
-def test_the_end_token_of_a_reply_is_not_doubled_by_the_closing(engine: Engine) -> None:
-    _, end = control_tokens(engine)
-    reply = [*engine.tokenize("Fine."), Token(end, "")]
-    closed = turns.closed_reply(engine, reply, "end")
-    assert text_of(engine, closed) == "Fine.<|im_end|>\n"
-    assert closed[: len(reply) - 1] == reply[:-1]
-    assert closed[len(reply) - 1].id == end
-
-
-def test_a_reply_ended_by_another_sign_is_closed_like_all_others(engine: Engine) -> None:
-    other = engine.facts.special_tokens.eos
-    assert other is not None
-    closed = turns.closed_reply(engine, [*engine.tokenize("Fine."), Token(other, "")], "end")
-    assert text_of(engine, closed) == "Fine.<|im_end|>\n"
-
-
-@pytest.mark.parametrize("reason", ["length", "stop_string", "stopped"])
-def test_a_reply_without_an_end_token_keeps_all_its_tokens(engine: Engine, reason: FinishReason) -> None:
-    reply = engine.tokenize("Fine.")
-    closed = turns.closed_reply(engine, reply, reason)
-    assert closed == [*reply, *turns.closing_tokens(engine, "assistant")]
-
-
-def test_an_empty_reply_is_closed_too(engine: Engine) -> None:
-    assert turns.closed_reply(engine, [], "stopped") == turns.closing_tokens(engine, "assistant")

@@ -10,7 +10,7 @@ import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 import msgspec
 from msgspec import inspect
@@ -20,22 +20,33 @@ from halo_weave.engine.protocol import GenerationSettings
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import SettingError
 from halo_weave.memory.embedding import EmbedderSettings
+from halo_weave.memory.memory_settings import MemorySettings
+from halo_weave.memory.search_settings import SearchSettings
+from halo_weave.session.settings import ChatSettings, PreviewSettings, ReflectionSettings, WindowSettings
+from halo_weave.weave.brightness.settings import ScorerSettings
+from halo_weave.weave.settings import WeaveSettings
 
 ENVIRONMENT_PREFIX = "HALO_"
 HIDDEN_VALUE = "(hidden)"
-
-
-class ChatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    system_prompt: Annotated[
-        str, msgspec.Meta(description="What the model is told before the conversation begins; empty for nothing.")
-    ] = "You are a helpful assistant."
+Source = Literal["default", "file", "environment", "command line"]
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     engine: EngineSettings = EngineSettings()
     generation: GenerationSettings = GenerationSettings()
     embedder: EmbedderSettings = EmbedderSettings()
+    memory: MemorySettings = MemorySettings()
+    search: SearchSettings = SearchSettings()
     chat: ChatSettings = ChatSettings()
+    weave: WeaveSettings = WeaveSettings()
+    brightness: ScorerSettings = ScorerSettings()
+    preview: PreviewSettings = PreviewSettings()
+    reflection: ReflectionSettings = ReflectionSettings()
+
+    @property
+    def window(self) -> WindowSettings:
+        """What a window goes by unless it has settings of its own."""
+        return WindowSettings(**{name: getattr(self, name) for name in WindowSettings.__struct_fields__})
 
 
 class SettingDescription(msgspec.Struct, frozen=True):
@@ -53,15 +64,25 @@ class SettingDescription(msgspec.Struct, frozen=True):
 
 def load_settings(overrides: Mapping[str, str], environ: Mapping[str, str], config_file: Path) -> Settings:
     """All layers together. `overrides` are dotted names with their values as text; the file may be missing."""
-    values = _file_values(config_file) | _environment_values(environ)
-    for name, text in overrides.items():
-        values[name] = _value_of_text(name, text, "the command line")
     sections: dict[str, dict[str, Any]] = {}
-    for dotted, value in values.items():
+    for dotted, (value, _) in _layered(overrides, environ, config_file).items():
         section, _, name = dotted.partition(".")
         sections.setdefault(section, {})[name] = value
     built: dict[str, Any] = {section: _section_types()[section](**named) for section, named in sections.items()}
     return Settings(**built)
+
+
+def setting_sources(overrides: Mapping[str, str], environ: Mapping[str, str], config_file: Path) -> dict[str, Source]:
+    """Which layer the value of each setting is from."""
+    layered = _layered(overrides, environ, config_file)
+    return {name: layered[name][1] if name in layered else "default" for name in _known()}
+
+
+def checked_value(name: str, value: Any, source: str) -> Any:
+    """A value as it may stand in the file; SettingError if it is not allowed. JSON does not tell 1 from 1.0."""
+    if isinstance(value, int) and not isinstance(value, bool) and name in _known():
+        value = float(value) if isinstance(_inner(_known()[name].kind), inspect.FloatType) else value
+    return _checked(name, value, source, strict=True)
 
 
 def describe_settings() -> Iterator[SettingDescription]:
@@ -83,7 +104,7 @@ def present_value(settings: Settings, name: str) -> Any:
     """The value of a dotted name, fit to be shown: a key that is set is hidden."""
     section, _, field = name.partition(".")
     value = getattr(getattr(settings, section), field)
-    return HIDDEN_VALUE if value and _is_secret(name) else value
+    return HIDDEN_VALUE if value and is_secret(name) else value
 
 
 class _Known(msgspec.Struct, frozen=True):
@@ -126,6 +147,18 @@ def _plain(kind: inspect.Type) -> tuple[inspect.Type, str]:
         plain = [_plain(one) for one in kind.types]
         return inspect.UnionType(tuple(one for one, _ in plain)), "".join(description for _, description in plain)
     return kind, ""
+
+
+def _layered(
+    overrides: Mapping[str, str], environ: Mapping[str, str], config_file: Path
+) -> dict[str, tuple[Any, Source]]:
+    command_line = {name: _value_of_text(name, text, "the command line") for name, text in overrides.items()}
+    layers: list[tuple[dict[str, Any], Source]] = [
+        (_file_values(config_file), "file"),
+        (_environment_values(environ), "environment"),
+        (command_line, "command line"),
+    ]
+    return {name: (value, source) for values, source in layers for name, value in values.items()}
 
 
 def _file_values(file: Path) -> dict[str, Any]:
@@ -206,12 +239,12 @@ def _unknown(name: str, value: Any, source: str, candidates: Mapping[str, Any] |
     return SettingError(f"There is no setting {name} ({_shown(name, value)} from {source}); {way_out}")
 
 
-def _is_secret(name: str) -> bool:
+def is_secret(name: str) -> bool:
     return name.lower().endswith("api_key")
 
 
 def _shown(name: str, value: Any) -> str:
-    shown = HIDDEN_VALUE if _is_secret(name) else repr(value)
+    shown = HIDDEN_VALUE if is_secret(name) else repr(value)
     return shown if len(shown) <= 80 else shown[:77] + "..."
 
 

@@ -12,13 +12,14 @@ import msgspec
 
 from halo_weave import __version__, paths
 from halo_weave.config import Settings
+from halo_weave.engine import turns
 from halo_weave.engine.opening import open_engine
-from halo_weave.engine.protocol import Abilities, Ability, Engine, GenerationSettings
+from halo_weave.engine.protocol import Abilities, Ability, Engine, GenerationSettings, Placed
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import EmbedderError, HaloError
 from halo_weave.memory.embedding import EmbedderSettings
 from halo_weave.terminal import output
-from halo_weave.terminal.conversation import Conversation
+from halo_weave.terminal.memory_health import MemoryFinding, examine_memory, memory_in_words
 
 
 class LibraryFinding(msgspec.Struct, frozen=True):
@@ -63,6 +64,7 @@ class Report(msgspec.Struct, frozen=True):
     library: LibraryFinding
     engine: EngineFinding
     embedder: EmbedderFinding
+    memory: MemoryFinding
     data_folder: FolderFinding
     config_file: FolderFinding
     cache_folder: FolderFinding
@@ -78,7 +80,7 @@ def run(settings: Settings, *, as_json: bool) -> int:
         output.write_line(msgspec.json.format(msgspec.json.encode(report)).decode())
     else:
         output.write_line("\n".join(in_words(report)))
-    return 0 if report.can_chat else 1
+    return 0 if report.can_chat and not report.memory.problem else 1
 
 
 def examine(settings: Settings) -> Report:
@@ -91,6 +93,7 @@ def examine(settings: Settings) -> Report:
         library=_examine_library(),
         engine=engine,
         embedder=_examine_embedder(settings.embedder),
+        memory=examine_memory(settings),
         data_folder=_examine_place(data),
         config_file=_examine_place(paths.config_file()),
         cache_folder=_examine_place(paths.cache_folder()),
@@ -105,6 +108,7 @@ def in_words(report: Report) -> Iterator[str]:
     yield _library_in_words(report.library)
     yield from _engine_in_words(report.engine)
     yield _embedder_in_words(report.embedder)
+    yield from memory_in_words(report.memory)
     yield f"Data folder: {_place_in_words(report.data_folder)}, {report.free_disk_bytes / 1e9:,.1f} GB free on its disk"
     yield f"Config file: {_place_in_words(report.config_file)}"
     yield f"Cache folder: {_place_in_words(report.cache_folder)}"
@@ -169,9 +173,14 @@ def _with_facts(finding: EngineFinding, engine: Engine) -> EngineFinding:
 def _seconds_to_reply(engine: Engine) -> float:
     """A model that opens may still be unable to answer, a server above all; one token tells."""
     started = time.perf_counter()
-    conversation = Conversation(engine, GenerationSettings(max_tokens=1, temperature=0), "", output.notice)
-    with contextlib.closing(conversation):
-        for _ in conversation.ask("Hello"):
+    question = [
+        *turns.start_tokens(engine),
+        *turns.turn_tokens(engine, "user", "Hello"),
+        *turns.opening_tokens(engine, "assistant"),
+    ]
+    with contextlib.closing(engine.open_context(attention=None)) as context:
+        context.sync([Placed(position, token.id) for position, token in enumerate(question)])
+        for _ in context.generate(GenerationSettings(max_tokens=1, temperature=0)):
             pass
     return time.perf_counter() - started
 

@@ -15,14 +15,14 @@ def write_settings(settings: Settings, *, as_json: bool) -> None:
             msgspec.structs.asdict(setting) | {"value": present_value(settings, setting.name)}
             for setting in describe_settings()
         ]
-        _write_json(described)
+        write_json(described)
     else:
         output.write_line("\n".join(_settings_in_words(settings)))
 
 
 def write_figures(figures: Mapping[str, Any], *, as_json: bool) -> None:
     if as_json:
-        _write_json(figures)
+        write_json(figures)
         return
     rows = [(name, _figure(value)) for name, value in _flattened(figures)]
     width = max((len(name) for name, _ in rows), default=0)
@@ -61,5 +61,5 @@ def _figure(value: Any) -> str:
     return str(value)
 
 
-def _write_json(value: Any) -> None:
+def write_json(value: Any) -> None:
     output.write_line(msgspec.json.format(msgspec.json.encode(value)).decode())

@@ -10,9 +10,19 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 def write(text: str) -> None:
-    """Text to stdout, at once. A terminal gets no control characters: a model could steer it with them."""
-    sys.stdout.write(_CONTROL.sub("", text) if sys.stdout.isatty() else text)
+    """Text to stdout, at once. A terminal gets no control characters."""
+    write_styled(harmless(text) if sys.stdout.isatty() else text)
+
+
+def write_styled(text: str) -> None:
+    """The same with control characters; whatever a model or a person wrote has to be `harmless`."""
+    sys.stdout.write(text)
     sys.stdout.flush()
+
+
+def harmless(text: str) -> str:
+    """Text without the control characters with which it could steer a terminal; tabs and line feeds stay."""
+    return _CONTROL.sub("", text)
 
 
 def write_line(text: str = "") -> None:
@@ -21,8 +31,8 @@ def write_line(text: str = "") -> None:
 
 def notice(text: str) -> None:
     """A line beside the conversation, dim where the terminal can show it so."""
-    line = f"\x1b[2m{text}\x1b[0m\n" if has_styles(sys.stderr, os.environ) else f"{text}\n"
-    sys.stderr.write(line)
+    text = harmless(text) if sys.stderr.isatty() else text
+    sys.stderr.write(f"\x1b[2m{text}\x1b[0m\n" if has_styles(sys.stderr, os.environ) else f"{text}\n")
     sys.stderr.flush()
 
 

@@ -1,0 +1,91 @@
+"""What brightness costs: checking and scoring one step, alone and as a share of the model's own step."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from statistics import median
+from typing import Any, get_args
+
+import msgspec
+import numpy as np
+
+from halo_weave.bench.texts import TokenStream
+from halo_weave.config import Settings
+from halo_weave.engine import Engine, GenerationSettings
+from halo_weave.engine.opening import open_engine
+from halo_weave.errors import InputError
+from halo_weave.weave.brightness import Scorer, ScorerName, ScorerSettings, Sight, State, make_scorer, problem
+
+LIVING_TOKENS = 32_768
+CONTEXT_TOKENS = 1000
+STEPS = 500
+MODEL_STEPS = 32
+_SIGHTS = 16
+"""More rows than a core's nearest caches hold, since in life the model has filled these with other things."""
+
+Progress = Callable[[str], None]
+
+
+def run(settings: Settings, on_progress: Progress = lambda _: None) -> dict[str, Any]:
+    on_progress(f"scoring {STEPS} steps at {LIVING_TOKENS} tokens")
+    step_ms = measure_scorers(settings.brightness, LIVING_TOKENS)
+    with closing(open_engine(settings.engine)) as engine:
+        on_progress(f"{engine.facts.name}: reading {CONTEXT_TOKENS} tokens")
+        model_ms = measure_model(engine)
+    chosen = settings.brightness.scorer
+    score_ms = measure_scorers(settings.brightness, CONTEXT_TOKENS)[chosen]
+    return {
+        "scorer": chosen,
+        "living_tokens": LIVING_TOKENS,
+        "steps": STEPS,
+        "step_ms_32k": step_ms[chosen],
+        "scorers": {name: {"step_ms_32k": value} for name, value in step_ms.items()},
+        "model_step_ms": model_ms,
+        "share_of_step": score_ms / model_ms,
+    }
+
+
+def measure_scorers(settings: ScorerSettings, tokens: int) -> dict[str, float]:
+    """The median time of a step, in ms, of each scorer; they take turns, so that a slow moment hits all alike."""
+    sights = list(_sights(tokens))
+    scorers = [make_scorer(msgspec.structs.replace(settings, scorer=name)) for name in get_args(ScorerName)]
+    states = [scorer.fresh(tokens) for scorer in scorers]
+    seconds: dict[str, list[float]] = {scorer.name: [] for scorer in scorers}
+    for step in range(STEPS):
+        for scorer, state in zip(scorers, states, strict=True):
+            started = time.perf_counter()
+            _step(scorer, state, sights[step % _SIGHTS])
+            seconds[scorer.name].append(time.perf_counter() - started)
+    return {name: median(values) * 1000 for name, values in seconds.items()}
+
+
+def measure_model(engine: Engine) -> float:
+    """The median time of a step of the model with attention on, in ms."""
+    context = engine.open_context()
+    with closing(context):
+        context.sync(TokenStream(engine).take(CONTEXT_TOKENS))
+        seconds: list[float] = []
+        started = time.perf_counter()
+        for _ in context.generate(GenerationSettings(temperature=0, max_tokens=MODEL_STEPS + 1)):
+            seconds.append(time.perf_counter() - started)
+            started = time.perf_counter()
+    if len(seconds) < 2:
+        raise InputError("The model ended at once; there is no step that could be measured.")
+    return median(seconds[1:]) * 1000  # the first step was computed by the sync
+
+
+def _step(scorer: Scorer, state: State, sight: Sight) -> None:
+    if problem(sight.attention, state.shape[1]) is None:
+        scorer.observe(state, sight)
+
+
+def _sights(tokens: int) -> Iterator[Sight]:
+    """Made-up steps like real ones: a quarter goes to the sink, little to most; prompt and frames are not scored."""
+    chance = np.random.default_rng(1)
+    place = np.arange(tokens)
+    scored = (place >= min(64, tokens // 4)) & (place % 200 > 4)
+    words = chance.random(tokens) < 0.8
+    for _ in range(_SIGHTS):
+        attention = chance.lognormal(sigma=2, size=tokens)
+        attention[0] = attention[1:].sum() / 3
+        yield Sight((attention / attention.sum()).astype(np.float32), scored, words)

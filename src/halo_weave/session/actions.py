@@ -1,0 +1,188 @@
+"""What a person can do to what was said: pin, resurrect, merge, delete, undo, and say or have it said again.
+
+Nothing here is lost: what is deleted or superseded is only marked so, and can be undeleted.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from halo_weave.errors import InputError
+from halo_weave.memory.records import Chunk, ChunkKey
+from halo_weave.session import turn as turns
+from halo_weave.session.catching_up import catch_up, join_merged
+from halo_weave.session.describing import described, named
+from halo_weave.session.revival import MODEL, WINDOW
+from halo_weave.session.turn import Reply, prune_to_budget
+from halo_weave.session.window import Newest, Window
+from halo_weave.weave import resurrection
+from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS
+from halo_weave.weave.context import LiveChunk
+from halo_weave.weave.living import ANCHOR, TurnKey, turn_of
+
+DELETED, SUPERSEDED, MERGED = "window", "superseded", "window"
+"""Origins of changes in the memory's record."""
+
+
+class Deletion(NamedTuple):
+    """What went; `question` is the text that is handed back if it was the newest answer."""
+
+    keys: tuple[ChunkKey, ...]
+    question: str | None = None
+
+
+def pin(window: Window, key: ChunkKey) -> None:
+    """Keep a living chunk from being buried, and let it shine as if it were new."""
+    with window.working("pinning"):
+        chunk = _living(window, key)
+        with window.life.looking:
+            chunk.is_pinned = True
+            chunk.shine(NEW_BRIGHTNESS)
+            window.log.tell("pinned", key=named(key))
+        window.save()
+
+
+def unpin(window: Window, key: ChunkKey) -> None:
+    with window.working("unpinning"):
+        chunk = _living(window, key)
+        with window.life.looking:
+            chunk.is_pinned = False
+            window.log.tell("unpinned", key=named(key))
+        prune_to_budget(window)
+
+
+def resurrect(window: Window, key: ChunkKey) -> None:
+    """Bring back any chunk of the memory by hand: at full brightness, pinned, with its anchors."""
+    with window.working("resurrecting"):
+        catch_up(window)
+        dormant = window.life.dormant(resurrection.group_keys(key), {})
+        plan = resurrection.manual(key, window.life.context.keys(), dormant, starting=window.life.starting_brightness())
+        if window.life.size() + plan.tokens > window.usable_tokens:
+            raise InputError(
+                f"Chunk {key} does not fit: it takes {plan.tokens} tokens with its anchors, beside "
+                f"{window.life.size()} that live, and the context has {window.usable_tokens}; bury or unpin others."
+            )
+        window.life.revive(plan)
+        prune_to_budget(window)
+
+
+def merge(window: Window, key: ChunkKey) -> ChunkKey:
+    """Make a chunk one with the one before it in its turn; gives the key of both."""
+    with window.working("merging"):
+        catch_up(window)
+        before = [one for one in _chunks(window, turn_of(key)) if one.key.index < key.index]
+        if not before:
+            raise InputError(f"There is no chunk before {key} in its turn that it could be merged with.")
+        left = max(before, key=lambda chunk: chunk.first_position)
+        merged = window.memory.merge(left.key, key, MERGED)
+        join_merged(window, key)
+        prune_to_budget(window)
+        return merged.chunk.key
+
+
+def delete(window: Window, key: ChunkKey) -> Deletion:
+    """Delete a chunk for all windows.
+
+    The opening of a question takes the whole exchange with it; any part of the newest answer takes it too and hands
+    the question back, to be asked again; another chunk goes alone.
+    """
+    with window.working("deleting"):
+        catch_up(window)
+        stored = window.memory.chunk(key)
+        if stored is None or stored.chunk.deleted:
+            raise InputError(f"Chunk {key} is not in the memory, or deleted already.")
+        newest = window.newest
+        is_newest_answer = newest is not None and turn_of(key) == TurnKey(newest.turn_assistant, "assistant")
+        if is_newest_answer:
+            question = _text(window, TurnKey(key.turn - 1, "user"))
+            return Deletion(_delete_exchange(window, key.turn - 1, DELETED), question)
+        if key.role == "user" and key.index == ANCHOR:
+            return Deletion(_delete_exchange(window, key.turn, DELETED))
+        _delete(window, [key], DELETED, is_whole_exchange=False)
+        return Deletion((key,))
+
+
+def undelete(window: Window, keys: Sequence[ChunkKey]) -> None:
+    """Take a deletion back. What lived here when it was deleted lives again as it was."""
+    with window.working("undeleting"):
+        catch_up(window)
+        window.memory.undelete(keys, DELETED)
+        dropped = {chunk.key: chunk for chunk in window.dropped}
+        with window.life.looking:
+            back = [dropped[key] for key in keys if key in dropped and key not in window.life.context]
+            window.life.add(back)
+            window.dropped = [chunk for chunk in window.dropped if chunk.key not in keys]
+            window.log.tell("undeleted", keys=[named(key) for key in keys], chunks=[described(one) for one in back])
+        catch_up(window)
+        if window.newest is None:
+            window.newest = _latest_of(back)
+        prune_to_budget(window)
+
+
+def regenerate(window: Window) -> Reply:
+    """Have the newest question answered anew; the earlier answer is superseded."""
+    with window.working("answering"):
+        return _ask_again(window, None)
+
+
+def edit_question(window: Window, turn: int, text: str) -> Reply:
+    """Ask in other words; the earlier exchange is superseded."""
+    with window.working("answering"):
+        if not text.strip():
+            raise InputError("The message is empty; nothing was changed.")
+        return _ask_again(window, text, turn)
+
+
+def _ask_again(window: Window, text: str | None, turn: int | None = None) -> Reply:
+    catch_up(window)
+    if turn is None:
+        turn = None if window.newest is None else window.newest.turn_user
+    question = [] if turn is None else _chunks(window, TurnKey(turn, "user"))
+    if turn is None or not question:
+        raise InputError(f"There is no such question in the window {window.name} that could be asked again.")
+    message = text or "".join(chunk.text for chunk in question)
+    turns.require_room(window, message)
+    marks = {name: value for name, value in (question[0].metadata or {}).items() if name not in (WINDOW, MODEL)}
+    _delete_exchange(window, turn, SUPERSEDED)
+    return turns.exchange(window, message, marks)
+
+
+def _delete_exchange(window: Window, turn: int, origin: str) -> tuple[ChunkKey, ...]:
+    both = (*_chunks(window, TurnKey(turn, "user")), *_chunks(window, TurnKey(turn + 1, "assistant")))
+    keys = [chunk.key for chunk in both]
+    _delete(window, keys, origin, is_whole_exchange=True)
+    if window.newest is not None and window.newest.turn_user == turn:
+        window.newest = None
+    window.save()
+    return tuple(keys)
+
+
+def _delete(window: Window, keys: Sequence[ChunkKey], origin: str, *, is_whole_exchange: bool) -> None:
+    window.memory.delete(keys, origin)
+    window.dropped += window.drop(keys, is_whole_exchange=is_whole_exchange)
+    window.log.tell("deleted", keys=[named(key) for key in keys], origin=origin)
+    window.save()
+
+
+def _latest_of(chunks: Sequence[LiveChunk]) -> Newest | None:
+    """The exchange that was the newest one, without positions to go on at: those may be another's by now."""
+    turn = max((chunk.key.turn for chunk in chunks if chunk.key.role == "user"), default=None)
+    if turn is None:
+        return None
+    end = max(chunk.end_position for chunk in chunks if chunk.key.turn in (turn, turn + 1))
+    return Newest(turn, turn + 1, end, end)
+
+
+def _living(window: Window, key: ChunkKey) -> LiveChunk:
+    if key not in window.life.context:
+        raise InputError(f"Chunk {key} does not live in the window {window.name}.")
+    return window.life.context[key]
+
+
+def _chunks(window: Window, turn: TurnKey) -> list[Chunk]:
+    """Those of a turn that are not deleted, in order."""
+    stored = (entry.chunk for entry in window.memory.chunks_of_turn(turn.turn))
+    return [chunk for chunk in stored if chunk.key.role == turn.role and not chunk.deleted]
+
+
+def _text(window: Window, turn: TurnKey) -> str:
+    return "".join(chunk.text for chunk in _chunks(window, turn))

@@ -1,0 +1,38 @@
+"""Chunks in plain values, as events and states tell them. Numbers without a limit are decimal text."""
+
+from typing import Any
+
+from halo_weave.memory.numbers import text_of_number
+from halo_weave.memory.records import Chunk, ChunkKey
+from halo_weave.weave.context import LiveChunk
+
+
+def named(key: ChunkKey) -> dict[str, Any]:
+    return {"turn": text_of_number(key.turn), "chunk": key.index, "role": key.role}
+
+
+def described(chunk: LiveChunk) -> dict[str, Any]:
+    return {
+        "key": named(chunk.key),
+        "position": text_of_number(chunk.first_position),
+        "time": chunk.time.isoformat(),
+        "pieces": [token.text for token in chunk.tokens],
+        "brightness": [round(value) for value in chunk.brightness.tolist()],
+        "peak": round(chunk.peak),
+        "is_pinned": chunk.is_pinned,
+        "is_foreign": chunk.is_foreign,
+        "returned": chunk.returned,
+        "marks": dict(chunk.marks),
+    }
+
+
+def outlined(chunk: Chunk) -> dict[str, Any]:
+    """A chunk that does not live."""
+    return {
+        "key": named(chunk.key),
+        "position": text_of_number(chunk.first_position),
+        "time": chunk.time.isoformat(),
+        "text": chunk.text,
+        "tokens": chunk.token_count,
+        "is_deleted": chunk.deleted,
+    }

@@ -1,0 +1,106 @@
+"""What a window tells: numbered events that any number of listeners follow, from now or from where they left off."""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+import msgspec
+
+Kind = Literal[
+    "status",
+    "message",
+    "token",
+    "reply",
+    "brightness",
+    "buried",
+    "resurrected",
+    "pinned",
+    "unpinned",
+    "deleted",
+    "undeleted",
+    "merged",
+    "changed",
+    "stats",
+    "queue",
+    "notice",
+    "error",
+    "closed",
+]
+
+REMEMBERED = 4096
+
+
+class Event(msgspec.Struct, frozen=True):
+    """`number` counts a window's events from 1 without a gap, as long as the window is open."""
+
+    number: int
+    kind: Kind
+    data: dict[str, Any]
+
+
+Listener = Callable[[Event], None]
+
+
+class EventLog:
+    """Keeps the latest events. Listeners wait for more; one that fell too far behind is told to start anew."""
+
+    def __init__(self, remembered: int = REMEMBERED) -> None:
+        self._events: deque[Event] = deque(maxlen=remembered)
+        self._last = 0
+        self._is_closed = False
+        self._changed = threading.Condition()
+        self._listeners: tuple[Listener, ...] = ()
+
+    @property
+    def last_number(self) -> int:
+        with self._changed:
+            return self._last
+
+    def tell(self, kind: Kind, **data: Any) -> Event:
+        with self._changed:
+            self._last += 1
+            event = Event(self._last, kind, data)
+            self._events.append(event)
+            self._changed.notify_all()
+            listeners = self._listeners
+        for listener in listeners:
+            listener(event)
+        return event
+
+    def listen(self, listener: Listener) -> None:
+        """From now on, tell of each event as it happens, in the thread of whoever makes it happen."""
+        with self._changed:
+            self._listeners = (*self._listeners, listener)
+
+    def stop_listening(self, listener: Listener) -> None:
+        with self._changed:
+            self._listeners = tuple(one for one in self._listeners if one != listener)
+
+    def since(self, number: int) -> list[Event] | None:
+        """All events after `number`; None if some of them are forgotten, or it was never reached."""
+        with self._changed:
+            return self._since(number)
+
+    def wait(self, number: int, timeout_s: float | None = None) -> list[Event] | None:
+        """The same, once there are any; an empty list if none came in time or the log is closed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._last != number or self._is_closed, timeout_s)
+            return self._since(number)
+
+    def follow(self, number: int) -> Iterator[Event]:
+        """Events after `number` as they come, until the log is closed or the listener has fallen too far behind."""
+        while events := self.wait(number):
+            yield from events
+            number = events[-1].number
+
+    def close(self) -> None:
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+
+    def _since(self, number: int) -> list[Event] | None:
+        count = self._last - number
+        if not 0 <= count <= len(self._events):
+            return None
+        return [self._events[place] for place in range(len(self._events) - count, len(self._events))]

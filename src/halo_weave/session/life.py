@@ -1,0 +1,153 @@
+"""What lives in a window and what it buried: the plans of `weave` carried out, and told."""
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from halo_weave.memory.memory import Memory
+from halo_weave.memory.records import Chunk, ChunkKey
+from halo_weave.session.describing import described, named
+from halo_weave.session.events import EventLog
+from halo_weave.session.revival import Reviver
+from halo_weave.weave import pruning
+from halo_weave.weave.context import Context, LiveChunk
+from halo_weave.weave.layout import Frames, Layout, OpenTurn, lay_out, size_of
+from halo_weave.weave.living import LivingChunk, TurnKey, tokens_in_all, turn_of
+from halo_weave.weave.pruning import Burial, Holding, PruningPlan
+from halo_weave.weave.resurrection import Dormant, ResurrectionPlan, StartingBrightness
+from halo_weave.weave.settings import WeaveSettings
+
+
+class Grave(NamedTuple):
+    """What a window buried: the peak brightness that it had earned, why, and when."""
+
+    peak: float
+    reason: str
+    time: datetime
+
+
+class Life:
+    """`looking` is held whenever something changes, so that who holds it sees a whole."""
+
+    def __init__(self, memory: Memory, log: EventLog, clock: Callable[[], datetime]) -> None:
+        self.context = Context()
+        self.graves: dict[ChunkKey, Grave] = {}
+        self.current: frozenset[TurnKey] = frozenset()
+        """The turns of the exchange under way, which are not pruned."""
+        self.looking = threading.RLock()
+        self._memory = memory
+        self._log = log
+        self._clock = clock
+
+    def follow(self, settings: WeaveSettings, frames: Frames, reviver: Reviver) -> None:
+        """Go by these from now on."""
+        self._settings = settings
+        self._gap = timedelta(hours=settings.gap_marker_hours) if settings.gap_marker_hours else None
+        self.frames = frames
+        self.reviver = reviver
+
+    def layout(self, opened: OpenTurn | None = None) -> Layout:
+        return lay_out(self.context, self.frames, gap=self._gap, opened=opened)
+
+    def size(self) -> int:
+        """All tokens that the model would see, with frames and system prompt."""
+        return size_of(self.context, self.frames, gap=self._gap)
+
+    def frame_tokens(self, turn: TurnKey, time: datetime) -> int:
+        opening = self.frames.opening(turn.role, time, follows_gap=False)
+        return len(opening) + len(self.frames.closing(turn.role))
+
+    def prune(self, budget: int) -> Holding | None:
+        """Bury what is dimmest until the context fits; gives what holds it if it does not. 0 does not prune."""
+        while True:
+            # Dates at gaps come and go with their neighbours and are no part of the plan, so it may take another one.
+            plan = self.plan_pruning(budget, self.current)
+            self._bury(plan.burials)
+            if not plan.burials:
+                return plan.held_by
+
+    def plan_pruning(self, budget: int, current: Collection[TurnKey]) -> PruningPlan:
+        """What would leave if these were the turns of the exchange under way."""
+        chunks = self._plannable(current)
+        return pruning.plan(chunks, budget=budget, fixed=self.size() - tokens_in_all(chunks))
+
+    def dormant(self, keys: Iterable[ChunkKey], known: Mapping[ChunkKey, Chunk]) -> dict[ChunkKey, Dormant]:
+        """What is to be known of those chunks that could return, being neither living nor deleted."""
+        found = {}
+        for key in dict.fromkeys(keys):
+            chunk = None if key in self.context else known.get(key) or self._stored(key)
+            if chunk is None or chunk.deleted:
+                continue
+            tokens, _ = self.reviver.tokens(chunk)
+            grave = self.graves.get(key)
+            frame = self.frame_tokens(turn_of(key), chunk.time)
+            found[key] = Dormant(key, chunk.first_position, len(tokens), frame, grave.peak if grave else None)
+        return found
+
+    def starting_brightness(self) -> StartingBrightness:
+        return StartingBrightness(self._settings.resurrection_brightness, self.context.mean_brightness())
+
+    def revive(self, plan: ResurrectionPlan) -> None:
+        revived = [
+            (revival, self.reviver.alive(chunk, brightness=revival.brightness, is_pinned=revival.is_pinned))
+            for revival in plan.revivals
+            if (chunk := self._stored(revival.key)) is not None and not chunk.deleted
+        ]
+        with self.looking:
+            for revival, live in revived:
+                live.returned = revival.reason
+                self.context.add(live)
+                self.graves.pop(revival.key, None)
+            if revived:
+                self._log.tell(
+                    "resurrected",
+                    chunks=[{**described(live), "code": one.code, "reason": one.reason} for one, live in revived],
+                    skipped=[str(skipped) for skipped in plan.skipped],
+                    skipped_groups=plan.skipped_groups,
+                )
+
+    def add(self, chunks: Iterable[LiveChunk]) -> None:
+        with self.looking:
+            for chunk in chunks:
+                self.context.add(chunk)
+
+    def drop(self, keys: Collection[ChunkKey]) -> list[LiveChunk]:
+        """Take out what was deleted; gives what lived of it."""
+        with self.looking:
+            for key in keys:
+                self.graves.pop(key, None)
+            return [self.context.remove(key) for key in keys if key in self.context]
+
+    def _stored(self, key: ChunkKey) -> Chunk | None:
+        stored = self._memory.chunk(key)
+        return None if stored is None else stored.chunk
+
+    def _plannable(self, current: Collection[TurnKey]) -> list[LivingChunk]:
+        return [
+            LivingChunk(
+                key=chunk.key,
+                first_position=chunk.first_position,
+                tokens=len(chunk.tokens),
+                frame=self.frame_tokens(chunk.turn, chunk.time),
+                peak=chunk.peak,
+                is_pinned=chunk.is_pinned,
+                is_current=chunk.turn in current,
+            )
+            for chunk in self.context
+        ]
+
+    def _bury(self, burials: Sequence[Burial]) -> None:
+        time = self._clock()
+        with self.looking:
+            for burial in burials:
+                self.context.remove(burial.key)
+                self.graves[burial.key] = Grave(burial.peak, burial.reason, time)
+            if burials:
+                self._log.tell(
+                    "buried",
+                    chunks=[
+                        {"key": named(one.key), "peak": round(one.peak), "code": one.code, "reason": one.reason}
+                        for one in burials
+                    ],
+                )

@@ -1,0 +1,134 @@
+"""Opening a window: what was saved lives again, and what a crash cut off is brought to an end."""
+
+import secrets
+from collections.abc import Sequence
+
+from halo_weave.errors import InputError
+from halo_weave.memory.numbers import number_of_text
+from halo_weave.memory.records import Chunk
+from halo_weave.memory.window_records import WindowRecord
+from halo_weave.session.catching_up import catch_up
+from halo_weave.session.journal import Begun, noted
+from halo_weave.session.life import Grave
+from halo_weave.session.revival import metadata_of
+from halo_weave.session.saved_window import SavedChunk, SavedWindow, decoded
+from halo_weave.session.window import Newest, Surroundings, Window
+from halo_weave.session.words import Word, cut
+from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS
+from halo_weave.weave.living import TurnKey, turn_of
+
+_FULL = NEW_BRIGHTNESS
+_LONGEST_NAME = 200
+
+
+def new_window(around: Surroundings, name: str) -> Window:
+    window = Window(WindowRecord(secrets.token_hex(8), checked_name(name), b"", 0, around.clock()), around, {})
+    window.news.entries()  # nothing of it is about a window that is empty
+    window.save()
+    return window
+
+
+def reopened(around: Surroundings, record: WindowRecord) -> Window:
+    """The window as it was saved, with what was under way when its process ended."""
+    saved = decoded(record.state, record.name)
+    window = Window(record, around, saved.overrides)
+    window.messages = saved.messages
+    window.messages_at_reflection = saved.messages_at_reflection
+    if saved.newest is not None:
+        newest = saved.newest
+        window.newest = Newest(
+            *map(number_of_text, (newest.turn_user, newest.turn_assistant, newest.free_from, newest.free_to))
+        )
+        window.life.current = window.newest.turns
+    for burial in saved.buried:
+        window.life.graves[burial.key.key] = Grave(burial.peak, burial.reason, burial.time)
+    _revive_saved(window, saved)
+    window.news.seen = saved.news_seen
+    catch_up(window)
+    if _recover(window):
+        window.save()
+        window.memory.embed_later(window.take_unembedded())
+    return window
+
+
+def checked_name(name: str) -> str:
+    name = name.strip()
+    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise InputError(f"A window's name has 1 to {_LONGEST_NAME} visible characters, not {name[:40]!r}.")
+    return name
+
+
+def _revive_saved(window: Window, saved: SavedWindow) -> None:
+    same_scorer = saved.scorer == window.scorer.name
+    foreign = 0
+    for one in saved.chunks:
+        chunk = _as_it_is_now(window, one)
+        if chunk is None or chunk.deleted or chunk.key in window.life.context:
+            continue
+        live = window.life.reviver.as_before(
+            chunk, one.brightness_rows(), same_scorer=same_scorer, is_pinned=one.is_pinned
+        )
+        live.returned = one.returned
+        foreign += live.is_foreign
+        window.life.add([live])
+    if foreign:
+        window.log.tell(
+            "notice",
+            text=f"{foreign} chunks were written with another model and are read in the tokens of this one.",
+        )
+
+
+def _as_it_is_now(window: Window, saved: SavedChunk) -> Chunk | None:
+    """The chunk itself, or the one that it was merged into."""
+    stored = window.memory.chunk(saved.key.key)
+    if stored is not None:
+        return stored.chunk
+    position = number_of_text(saved.position)
+    of_turn = _chunks(window, turn_of(saved.key.key))
+    return next((chunk for chunk in of_turn if chunk.first_position <= position < chunk.end_position), None)
+
+
+def _recover(window: Window) -> bool:
+    """Bring exchanges to an end that a crash cut off; True if there were any."""
+    cut_off = noted(window.memory.store, window.id)
+    for turn, (begun, words) in cut_off.items():
+        if begun is not None:
+            _bring_to_end(window, turn, begun, words)
+        window.memory.store.journal_clear(window.id, turn)
+    return bool(cut_off)
+
+
+def _bring_to_end(window: Window, turn: int, begun: Begun, words: Sequence[Word]) -> None:
+    user, assistant = TurnKey(number_of_text(begun.turn_user), "user"), TurnKey(turn, "assistant")
+    question = _chunks(window, user)
+    if not question:
+        return  # the message was never shown, so it never was
+    answer = _chunks(window, assistant)
+    known = {position for chunk in answer for position in range(chunk.first_position, chunk.end_position)}
+    unwritten = [word for word in words if word.position not in known]
+    if unwritten:
+        written = cut(
+            unwritten,
+            assistant,
+            first_index=window.memory.store.next_index(*assistant),
+            time=begun.time,
+            metadata=metadata_of(window.id, window.engine.facts.name, {**begun.marks, "ending": "interrupted"}),
+            sizes=window.sizes,
+        )
+        window.unembedded += window.memory.write(written)
+        answer += written
+        window.log.tell("notice", text="The last reply was interrupted; what had come of it is kept.")
+    present = {*window.life.context.keys(), *window.life.graves}
+    window.life.add(
+        window.life.reviver.alive(chunk, brightness=_FULL)
+        for chunk in (*question, *answer)
+        if chunk.key not in present and not chunk.deleted
+    )
+    if window.newest is None or window.newest.turn_assistant <= turn:
+        ends = [chunk.end_position for chunk in (*question, *answer)]
+        window.newest = Newest(user.turn, turn, max(ends), max(ends))
+
+
+def _chunks(window: Window, turn: TurnKey) -> list[Chunk]:
+    stored = (entry.chunk for entry in window.memory.chunks_of_turn(turn.turn))
+    return [chunk for chunk in stored if chunk.key.role == turn.role]

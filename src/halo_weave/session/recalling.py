@@ -1,0 +1,46 @@
+"""What of the memory should return for a message: found by the search, planned by `weave.resurrection`."""
+
+from halo_weave.engine.protocol import Token
+from halo_weave.errors import EngineError
+from halo_weave.session.window import Window
+from halo_weave.weave import resurrection
+from halo_weave.weave.resurrection import Candidate, ResurrectionPlan
+
+FOUND_AT_MOST = 50
+NOTHING = ResurrectionPlan((), 0)
+
+
+def plan_recall(window: Window, message: str, budget: int, before: int) -> ResurrectionPlan:
+    """Only what stands before the message's own position: what others say meanwhile comes later."""
+    settings = window.settings.weave
+    if not settings.resurrection or budget <= 0:
+        return NOTHING
+    hits = window.memory.search(message, limit=FOUND_AT_MOST)
+    found = {hit.chunk.key: hit.chunk for hit in hits}
+    candidates = [
+        Candidate(hit.chunk.key, hit.score, hit.similarity, hit.vector_rank, hit.word_rank)
+        for hit in hits
+        if hit.chunk.key not in window.life.context and hit.chunk.first_position < before
+    ]
+    groups = [key for candidate in candidates for key in resurrection.group_keys(candidate.key)]
+    return resurrection.plan(
+        candidates,
+        window.life.context.keys(),
+        window.life.dormant(groups, found),
+        budget=min(budget, settings.resurrection_cap or budget),
+        starting=window.life.starting_brightness(),
+    )
+
+
+def with_preview(window: Window, message: str, tokens: list[Token]) -> str:
+    """The message and what the model would begin to answer, if that is wished for."""
+    settings = window.settings.preview
+    if not settings.is_on:
+        return message
+    try:
+        window.sync(window.life.layout())
+        begun = window.engine_context.preview([token.id for token in tokens], settings.tokens)
+    except EngineError as error:
+        window.log.tell("notice", text=f"The memory is searched without a preview: {error}")
+        return message
+    return message + "\n" + "".join(token.text for token in begun)

@@ -1,0 +1,91 @@
+"""Stored chunks as living ones: in the tokens of the model in use, with their turn's place."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from halo_weave.engine.protocol import Engine, Token
+from halo_weave.errors import EngineError, InputError
+from halo_weave.memory.records import Chunk, ChunkKey
+from halo_weave.memory.store import Store
+from halo_weave.weave.brightness.protocol import Scorer
+from halo_weave.weave.context import LiveChunk, State
+from halo_weave.weave.living import ANCHOR
+
+MODEL, WINDOW = "model", "window"
+"""The entries of a chunk's metadata that name the model whose tokens it has, and the window that wrote it."""
+
+
+class Reviver:
+    def __init__(self, store: Store, engine: Engine, scorer: Scorer) -> None:
+        self._store = store
+        self._engine = engine
+        self._scorer = scorer
+
+    def tokens(self, chunk: Chunk) -> tuple[list[Token], bool]:
+        """A chunk's tokens for the model in use, and whether they are others than the stored ones."""
+        stored = chunk.tokens()
+        if (chunk.metadata or {}).get(MODEL) == self._engine.facts.name or self._can_read(stored, chunk.text):
+            return stored, False
+        return self._engine.tokenize(chunk.text), True
+
+    def alive(self, chunk: Chunk, *, brightness: float, is_pinned: bool = False) -> LiveChunk:
+        tokens, is_foreign = self.tokens(chunk)
+        return self._live(chunk, tokens, is_foreign, self._scorer.revived(len(tokens), brightness), is_pinned)
+
+    def fresh(self, chunk: Chunk, tokens: list[Token], state: State | None = None) -> LiveChunk:
+        """A chunk that was just written, by a person or by the model."""
+        return self._live(chunk, tokens, False, self._scorer.fresh(len(tokens)) if state is None else state, False)
+
+    def as_before(self, chunk: Chunk, state: State, *, same_scorer: bool, is_pinned: bool) -> LiveChunk:
+        """A chunk as it lived when its window was saved.
+
+        With other tokens, or another scorer, each token gets the peak that the chunk had.
+        """
+        tokens, is_foreign = self.tokens(chunk)
+        if not same_scorer or state.shape != (self._scorer.lanes, len(tokens)):
+            state = self._scorer.revived(len(tokens), float(state[0].max()))
+        return self._live(chunk, tokens, is_foreign, state, is_pinned)
+
+    def _live(self, chunk: Chunk, tokens: list[Token], is_foreign: bool, state: State, is_pinned: bool) -> LiveChunk:
+        return LiveChunk(
+            key=chunk.key,
+            first_position=chunk.first_position,
+            end_position=chunk.end_position,
+            turn_start=self.turn_start(chunk),
+            time=chunk.time,
+            tokens=tokens,
+            state=np.asarray(state, dtype=np.float32),
+            is_foreign=is_foreign,
+            is_pinned=is_pinned,
+            marks=marks_of(chunk),
+        )
+
+    def turn_start(self, chunk: Chunk) -> int:
+        """The first position of a chunk's turn."""
+        if chunk.key.index == ANCHOR:
+            return chunk.first_position
+        anchor = self._store.chunk(ChunkKey(chunk.key.turn, ANCHOR, chunk.key.role))
+        if anchor is not None:
+            return anchor.chunk.first_position
+        of_turn = self._store.chunks_of_turn(chunk.key.turn)
+        return min(entry.chunk.first_position for entry in of_turn if entry.chunk.key.role == chunk.key.role)
+
+    def _can_read(self, tokens: list[Token], text: str) -> bool:
+        """Whether the model's own tokenizer would give the same text for these tokens."""
+        if any(not 0 <= token.id < self._engine.facts.vocabulary_size for token in tokens):
+            return False
+        try:
+            return self._engine.detokenize([token.id for token in tokens]) == text
+        except (EngineError, InputError):
+            return False
+
+
+def metadata_of(window_id: str, model: str, marks: Mapping[str, object]) -> dict[str, object]:
+    """What is noted of a chunk that a window writes."""
+    return {WINDOW: window_id, MODEL: model, **marks}
+
+
+def marks_of(chunk: Chunk) -> dict[str, object]:
+    """The rest of it, such as how a reply ended."""
+    return {name: value for name, value in (chunk.metadata or {}).items() if name not in (WINDOW, MODEL)}

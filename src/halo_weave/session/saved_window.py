@@ -1,0 +1,97 @@
+"""What is saved of a window: which chunks live, how bright, what is pinned, and what was chosen for it.
+
+The words are in the memory; here are only the chunks' names and the brightness of their tokens.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from halo_weave.errors import StoreDamaged
+from halo_weave.memory.numbers import number_of_text, text_of_number
+from halo_weave.memory.records import ChunkKey, Role
+from halo_weave.weave.context import LiveChunk, State
+
+FORMAT_VERSION = 1
+
+
+class SavedKey(msgspec.Struct, frozen=True, array_like=True):
+    """Turns have no upper limit, so they are text."""
+
+    turn: str
+    index: int
+    role: Role
+
+    @classmethod
+    def of(cls, key: ChunkKey) -> "SavedKey":
+        return cls(text_of_number(key.turn), key.index, key.role)
+
+    @property
+    def key(self) -> ChunkKey:
+        return ChunkKey(number_of_text(self.turn), self.index, self.role)
+
+
+class SavedChunk(msgspec.Struct, frozen=True):
+    """The position finds the chunk even if it is part of another one by now."""
+
+    key: SavedKey
+    position: str
+    rows: int
+    state: bytes
+    is_pinned: bool
+    returned: str = ""
+
+    @classmethod
+    def of(cls, chunk: LiveChunk) -> "SavedChunk":
+        key, position = SavedKey.of(chunk.key), text_of_number(chunk.first_position)
+        return cls(key, position, len(chunk.state), chunk.state.tobytes(), chunk.is_pinned, chunk.returned)
+
+    def brightness_rows(self) -> State:
+        return np.frombuffer(self.state, dtype=np.float32).reshape(self.rows, -1).copy()
+
+
+class SavedBurial(msgspec.Struct, frozen=True):
+    """What a window buried: why, when, and the peak brightness that it had earned."""
+
+    key: SavedKey
+    peak: float
+    reason: str
+    time: datetime
+
+
+class SavedExchange(msgspec.Struct, frozen=True, array_like=True):
+    """The newest exchange, and the positions that were reserved for its reply and are not used yet."""
+
+    turn_user: str
+    turn_assistant: str
+    free_from: str
+    free_to: str
+
+
+class SavedWindow(msgspec.Struct, frozen=True):
+    scorer: str
+    chunks: tuple[SavedChunk, ...]
+    buried: tuple[SavedBurial, ...]
+    newest: SavedExchange | None = None
+    overrides: Mapping[str, Any] = {}
+    messages: int = 0
+    messages_at_reflection: int = 0
+    news_seen: int = 0
+    format_version: int = FORMAT_VERSION
+
+
+def encoded(window: SavedWindow) -> bytes:
+    return msgspec.msgpack.encode(window)
+
+
+def decoded(state: bytes, name: str) -> SavedWindow:
+    try:
+        window = msgspec.msgpack.decode(state, type=SavedWindow)
+    except msgspec.MsgspecError as error:
+        raise StoreDamaged(f"What was saved of the window {name} cannot be read: {error}.") from error
+    if window.format_version > FORMAT_VERSION:
+        raise StoreDamaged(f"The window {name} was saved by a newer version of the program.")
+    return window

@@ -1,0 +1,257 @@
+"""The turn: the one place that knows the order of its steps.
+
+A message is refused before anything is reserved, durable before it is shown, and answered with what matters of
+everything ever said. The reply is noted down while it comes and durable before it is called done. What can wait until
+the reply is there waits: embedding, and burying down to the budget.
+"""
+
+import time as clocks
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from halo_weave.engine.protocol import Token
+from halo_weave.errors import InputError
+from halo_weave.session.catching_up import catch_up
+from halo_weave.session.describing import described
+from halo_weave.session.filling import filling
+from halo_weave.session.journal import Journal
+from halo_weave.session.recalling import plan_recall, with_preview
+from halo_weave.session.replying import Figures, Writing, Written, digest
+from halo_weave.session.revival import metadata_of
+from halo_weave.session.window import Newest, Window
+from halo_weave.session.words import Positions, Word, cut, placed
+from halo_weave.weave.context import State
+from halo_weave.weave.layout import OpenTurn
+from halo_weave.weave.living import TurnKey
+from halo_weave.weave.pruning import PruningPlan
+from halo_weave.weave.resurrection import universal_budget
+from halo_weave.weave.shining import Shining
+
+FOR_FRAMES, FOR_SAFETY = 32, 128
+"""Positions that are reserved beyond the message and the longest reply."""
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """`ending` is why the model stopped writing."""
+
+    turn: int
+    text: str
+    ending: str
+    figures: Figures
+
+
+@dataclass
+class _Exchange:
+    user: TurnKey
+    assistant: TurnKey
+    time: datetime
+    marks: Mapping[str, Any]
+    begun_at: float
+    figures: Figures = field(default_factory=Figures)
+
+
+def send(window: Window, text: str, marks: Mapping[str, Any] | None = None) -> Reply:
+    """Say something in a window and have it answered; `marks` are noted with both."""
+    with window.working("answering"):
+        return exchange(window, text, marks or {})
+
+
+def exchange(window: Window, text: str, marks: Mapping[str, Any]) -> Reply:
+    """The same for somebody who is working on the window already."""
+    begun_at, time = clocks.perf_counter(), window.clock()
+    tokens = _tokens_of(window, text)
+    longest = window.settings.generation.max_tokens
+    new = _new_tokens(window, tokens, time)
+    catch_up(window)
+    _make_room(window, new, current=frozenset())
+
+    reservation = window.memory.reserve(len(tokens) + longest + FOR_FRAMES + FOR_SAFETY)
+    user, assistant = TurnKey(reservation.turn_user, "user"), TurnKey(reservation.turn_assistant, "assistant")
+    under_way = _Exchange(user, assistant, time, marks, begun_at, Figures(new=new))
+
+    window.log.tell("status", text="searching the memory")
+    searching_at = clocks.perf_counter()
+    budget = universal_budget(window.usable_tokens, window.life.size(), new, longest)
+    plan = plan_recall(window, with_preview(window, text, tokens), budget, before=reservation.position_start)
+    under_way.figures.search_s = clocks.perf_counter() - searching_at
+
+    journal = Journal(window.memory.store, window.id, assistant.turn)
+    journal.begin(user.turn, time, dict(marks))
+    positions = Positions(window.memory, reservation.position_start, reservation.position_end)
+    _write_message(window, under_way, placed(tokens, positions))
+    window.messages += 1
+    window.newest = Newest(user.turn, assistant.turn, *positions.rest(len(tokens)))
+    window.life.current = frozenset((user, assistant))
+    window.life.revive(plan)
+    under_way.figures.resurrected = plan.tokens
+    window.save()
+    return _answer(window, under_way, journal)
+
+
+def require_room(window: Window, text: str) -> None:
+    """Refuse what could not be sent, before anything else is changed for its sake."""
+    _plan_room(window, _new_tokens(window, _tokens_of(window, text), window.clock()), current=frozenset())
+
+
+def continue_reply(window: Window) -> Reply:
+    """Let the model write on where its newest reply ended, or begin one if there is none."""
+    with window.working("continuing"):
+        begun_at = clocks.perf_counter()
+        catch_up(window)
+        newest = window.newest
+        if newest is None or not window.life.context.of_turn(TurnKey(newest.turn_user, "user")):
+            raise InputError(f"There is no reply in the window {window.name} that could be continued.")
+        user, assistant = TurnKey(newest.turn_user, "user"), TurnKey(newest.turn_assistant, "assistant")
+        written = window.life.context.of_turn(assistant)
+        time = written[0].time if written else window.clock()
+        under_way = _Exchange(user, assistant, time, {}, begun_at)
+        _make_room(window, len(window.life.frames.opening("assistant", time, follows_gap=False)), {user, assistant})
+        journal = Journal(window.memory.store, window.id, assistant.turn)
+        journal.begin(user.turn, time, {})
+        return _answer(window, under_way, journal)
+
+
+def _tokens_of(window: Window, text: str) -> list[Token]:
+    if not text.strip():
+        raise InputError("The message is empty; nothing was sent.")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"The message has half of a character at place {error.start}; nothing was sent.") from None
+    return window.engine.tokenize(text)
+
+
+def _new_tokens(window: Window, tokens: list[Token], time: datetime) -> int:
+    """What a message adds to the context before the reply begins."""
+    frames = window.life.frames
+    question = len(frames.opening("user", time, follows_gap=False)) + len(frames.closing("user"))
+    return question + len(tokens) + len(frames.opening("assistant", time, follows_gap=False))
+
+
+def _make_room(window: Window, new: int, current: Collection[TurnKey]) -> None:
+    """Bury what stands in the way of the message and the longest reply, but nothing of the `current` turns."""
+    room, plan = _plan_room(window, new, current)
+    window.life.current = frozenset(current)
+    if plan.burials:
+        window.log.tell("notice", text=f"The context is full: {len(plan.burials)} chunks are buried to make room.")
+        window.life.prune(room)
+
+
+def _plan_room(window: Window, new: int, current: Collection[TurnKey]) -> tuple[int, PruningPlan]:
+    usable, longest = window.usable_tokens, window.settings.generation.max_tokens
+    frames = window.life.frames
+    room = usable - new - longest - len(frames.closing("assistant"))
+    plan = window.life.plan_pruning(max(1, room), current)
+    if plan.held_by is not None or room < 1:
+        pinned = plan.held_by.pinned + plan.held_by.anchors if plan.held_by else 0
+        held = plan.held_by.current if plan.held_by else 0
+        raise InputError(
+            f"The message does not fit: it takes {new + held} tokens, the system prompt {len(frames.beginning)}, "
+            f"what is pinned {pinned}, the reply up to {longest}, and the context has {usable}; nothing was sent. "
+            "Shorten it, unpin something, or set a shorter reply or a larger context."
+        )
+    return room, plan
+
+
+def _write_message(window: Window, under_way: _Exchange, words: list[Word]) -> None:
+    chunks = cut(
+        words,
+        under_way.user,
+        first_index=0,
+        time=under_way.time,
+        metadata=metadata_of(window.id, window.engine.facts.name, under_way.marks),
+        sizes=window.sizes,
+    )
+    window.unembedded += window.memory.write(chunks)
+    with window.life.looking:
+        living = [window.life.reviver.fresh(chunk, chunk.tokens()) for chunk in chunks]
+        window.life.add(living)
+        window.log.tell("message", chunks=[described(chunk) for chunk in living])
+
+
+def _answer(window: Window, under_way: _Exchange, journal: Journal) -> Reply:
+    """Read and write; keep what was written; then what can wait."""
+    newest, figures = window.newest, under_way.figures
+    assert newest is not None
+    generation, immune = window.settings.generation, window.settings.weave.current_turn_immune
+    earlier = window.life.context.of_turn(under_way.assistant)
+    positions = Positions(window.memory, newest.free_from, newest.free_to)
+    opened = OpenTurn(under_way.assistant, earlier[0].turn_start if earlier else positions.at(0), under_way.time)
+    window.life.prune(max(1, window.usable_tokens - generation.max_tokens - _frame_of_reply(window, under_way.time)))
+    layout = window.life.layout(opened)
+    shining = Shining(
+        window.scorer,
+        layout,
+        current=window.life.current if immune else (),
+        room=generation.max_tokens,
+        scores_new=not immune,
+    )
+    window.writing.clear()
+    with journal:
+        writing = Writing(window, layout, opened, positions, shining, journal, figures, under_way.begun_at)
+        written = writing.run(generation)
+    replied_at = clocks.perf_counter()
+
+    with window.life.looking:
+        shining.settle()
+        window.log.tell("brightness", **digest(shining))
+    _write_reply(window, under_way, written, shining.new_state())
+    free_from, free_to = positions.rest(len(written.words))
+    window.newest = newest._replace(free_from=free_from, free_to=free_to)
+    window.save()
+    journal.clear()
+    if shining.malformed and window.engine.facts.abilities.attention.available:
+        steps = f"{shining.malformed} of {len(written.words)} steps"
+        window.log.tell("notice", text=f"The brightness did not change in {steps}: {shining.last_problem}.")
+    window.memory.embed_later(window.take_unembedded())
+    prune_to_budget(window)
+    figures.after_reply_s = clocks.perf_counter() - replied_at
+    window.log.tell("stats", **msgspec.to_builtins(figures), **filling(window))
+    if written.failure is not None:
+        window.log.tell("error", text=str(written.failure))
+        raise written.failure
+    return Reply(under_way.assistant.turn, written.text, written.ending, figures)
+
+
+def prune_to_budget(window: Window) -> None:
+    held_by = window.life.prune(window.budget)
+    if held_by is not None:
+        window.log.tell("notice", text=str(held_by))
+    window.save()
+
+
+def _write_reply(window: Window, under_way: _Exchange, written: Written, state: State) -> None:
+    """The reply is in the memory when this returns; its chunks live with what their tokens have earned."""
+    # Another process that opened this window meanwhile took it for cut off, and wrote what was noted down of it.
+    answer = [entry.chunk for entry in window.memory.chunks_of_turn(under_way.assistant.turn)]
+    taken = {position for chunk in answer for position in range(chunk.first_position, chunk.end_position)}
+    marks = {**under_way.marks, **({} if written.ending == "end" else {"ending": written.ending})}
+    chunks = cut(
+        [word for word in written.words if word.position not in taken],
+        under_way.assistant,
+        first_index=window.memory.store.next_index(*under_way.assistant),
+        time=under_way.time,
+        metadata=metadata_of(window.id, window.engine.facts.name, marks),
+        sizes=window.sizes,
+    )
+    if chunks:
+        window.unembedded += window.memory.write(chunks)
+    places = {word.position: place for place, word in enumerate(written.words)}
+    living = []
+    for chunk in chunks:
+        start = places[chunk.first_position]
+        earned = state[:, start : start + chunk.token_count]
+        living.append(window.life.reviver.fresh(chunk, chunk.tokens(), earned))
+    with window.life.looking:
+        window.life.add(living)
+        window.writing.clear()
+        window.log.tell("reply", chunks=[described(chunk) for chunk in living], ending=written.ending)
+
+
+def _frame_of_reply(window: Window, time: datetime) -> int:
+    frames = window.life.frames
+    return len(frames.opening("assistant", time, follows_gap=False)) + len(frames.closing("assistant"))

@@ -1,0 +1,278 @@
+"""One window: a conversation in progress. What lives in it is its own; what was said is the memory's.
+
+Here is what it is and what is saved of it. The order of a turn is in `turn`; what a person can do to chunks is in
+`actions`. A window does one thing at a time, and may be looked at meanwhile.
+"""
+
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from halo_weave.engine.protocol import Attention, Engine, EngineContext, SyncReport, Token
+from halo_weave.errors import StoreConflict, WindowBusy
+from halo_weave.memory.memory import Memory
+from halo_weave.memory.numbers import text_of_number
+from halo_weave.memory.records import ChunkKey
+from halo_weave.memory.window_records import WindowRecord
+from halo_weave.session.describing import described
+from halo_weave.session.events import Event, EventLog
+from halo_weave.session.life import Life
+from halo_weave.session.news import News
+from halo_weave.session.revival import Reviver
+from halo_weave.session.saved_window import SavedBurial, SavedChunk, SavedExchange, SavedKey, SavedWindow, encoded
+from halo_weave.session.settings import WindowSettings, with_overrides
+from halo_weave.session.words import ChunkSizes, Word
+from halo_weave.weave.brightness.choosing import make_scorer
+from halo_weave.weave.context import LiveChunk
+from halo_weave.weave.framing import ChatFrames
+from halo_weave.weave.layout import Layout, OpenTurn
+from halo_weave.weave.living import TurnKey
+
+
+class Surroundings(NamedTuple):
+    """What windows of one program share."""
+
+    engine: Engine
+    memory: Memory
+    settings: WindowSettings
+    sizes: ChunkSizes
+    clock: Callable[[], datetime]
+
+
+class Recorder(Protocol):
+    """Takes down what the model saw and looked at; see `capture`."""
+
+    def note_context(self, layout: Layout) -> None: ...
+
+    def note_step(self, word: Word | None, attention: Attention | None) -> None: ...
+
+    def note_event(self, event: Event) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+class Newest(NamedTuple):
+    """The newest exchange, and the positions from `free_from` up to `free_to` that its reply may still use."""
+
+    turn_user: int
+    turn_assistant: int
+    free_from: int
+    free_to: int
+
+    @property
+    def turns(self) -> frozenset[TurnKey]:
+        return frozenset((TurnKey(self.turn_user, "user"), TurnKey(self.turn_assistant, "assistant")))
+
+
+class Window:
+    """Made by `opening`, which brings back what was saved."""
+
+    def __init__(self, record: WindowRecord, around: Surroundings, overrides: Mapping[str, Any]) -> None:
+        self.engine = around.engine
+        self.memory = around.memory
+        self.clock = around.clock
+        self.sizes = around.sizes
+        self.log = EventLog()
+        self.news = News(self.memory.store)
+        self.life = Life(self.memory, self.log, self.clock)
+        self.writing: list[Token] = []
+        """The reply under way."""
+        self.messages = 0
+        self.messages_at_reflection = 0
+        self.newest: Newest | None = None
+        self.dropped: list[LiveChunk] = []
+        """What lived here when it was deleted, for the deletion to be undone."""
+        self.recorder: Recorder | None = None
+        self.active_at = around.clock()
+        self.unembedded: list[int] = []
+        """Chunks of this window that were written and not given to be embedded yet."""
+        self.is_stopped = threading.Event()
+        self._record = record
+        self._defaults = around.settings
+        self._overrides = dict(overrides)
+        self._is_working = threading.Lock()
+        self._doing = ""
+        self._engine_context: EngineContext | None = None
+        self._must_reread = False
+        self._latest_turn_read = -1
+        self._apply_settings()
+
+    @property
+    def id(self) -> str:
+        return self._record.id
+
+    @property
+    def name(self) -> str:
+        return self._record.name
+
+    @property
+    def overrides(self) -> Mapping[str, Any]:
+        return self._overrides
+
+    @property
+    def engine_context(self) -> EngineContext:
+        if self._engine_context is None:
+            self._engine_context = self.engine.open_context()
+        return self._engine_context
+
+    @property
+    def usable_tokens(self) -> int:
+        return self.engine.facts.usable_context
+
+    @property
+    def budget(self) -> int:
+        """Tokens that the context may have between turns; 0 for no limit."""
+        return self.settings.weave.budget(self.usable_tokens)
+
+    @property
+    def doing(self) -> str:
+        """What the window is busy with; empty if it is not."""
+        return self._doing
+
+    @contextmanager
+    def working(self, doing: str) -> Iterator[None]:
+        """For whatever changes the window: one at a time, and nobody waits."""
+        if not self._is_working.acquire(blocking=False):
+            raise WindowBusy(f"The window {self.name} is {self._doing or 'busy'}; wait until it is done, or stop it.")
+        self.is_stopped.clear()
+        self._doing = doing
+        try:
+            yield
+        finally:
+            self._doing = ""
+            self.active_at = self.clock()
+            self._is_working.release()
+
+    def wait_until_idle(self) -> None:
+        with self._is_working:
+            pass
+
+    def stop(self) -> None:
+        """End the reply under way; may be called from any thread, and does nothing if there is none."""
+        self.is_stopped.set()
+        if self._engine_context is not None:
+            self._engine_context.stop()
+
+    def sync(self, layout: Layout, opened: OpenTurn | None = None) -> SyncReport:
+        """Let the model see this; after a deletion without any trace of what was deleted."""
+        read = [span.chunk.key.turn for span in layout.spans]
+        # Before: if it is stopped or fails half-way, some of it was read all the same.
+        self._latest_turn_read = max([self._latest_turn_read, *read, *([opened.turn.turn] if opened else [])])
+        report = self.engine_context.sync(layout.placed, clean=self._must_reread)
+        self._must_reread = False
+        return report
+
+    def drop(self, keys: Collection[ChunkKey], *, is_whole_exchange: bool = False) -> list[LiveChunk]:
+        """Take deleted chunks out of the context, so that nothing of them is left in what the model goes on with.
+
+        What was read after them knows them, in the cache and in what is kept of it, and has to be read again. Nothing
+        was if they are the whole of the latest exchange that the model has seen.
+        """
+        is_tail = is_whole_exchange and self._latest_turn_read <= max((key.turn for key in keys), default=-1)
+        self._must_reread = self._must_reread or not is_tail
+        return self.life.drop(keys)
+
+    def take_unembedded(self) -> list[int]:
+        taken, self.unembedded = self.unembedded, []
+        return taken
+
+    def rename(self, name: str) -> None:
+        with self.working("being renamed"):
+            self._record = msgspec.structs.replace(self._record, name=name)
+            self.save()
+            self.log.tell("changed", name=name)
+
+    def set_overrides(self, overrides: Mapping[str, Any]) -> None:
+        """The settings of this window alone, by dotted names; all others are the program's."""
+        with_overrides(self._defaults, overrides)
+        with self.working("being set"):
+            told = list(self.life.frames.beginning)
+            self._overrides = dict(overrides)
+            self._apply_settings()
+            # What was read after another system prompt would still follow that one.
+            self._must_reread = self._must_reread or told != list(self.life.frames.beginning)
+            self.life.prune(self.budget)
+            self.save()
+            self.log.tell("changed", overrides=self._overrides)
+
+    def use_defaults(self, settings: WindowSettings) -> None:
+        """Go by these settings of the program from now on, where this window has none of its own."""
+        if settings != self._defaults:
+            with_overrides(settings, self._overrides)
+            with self.working("being set"):
+                self._defaults = settings
+                self._apply_settings()
+
+    def state(self) -> dict[str, Any]:
+        """Everything for somebody who begins to look: go on with the events after `event`."""
+        with self.life.looking:
+            return {
+                "event": self.log.last_number,
+                "id": self.id,
+                "name": self.name,
+                "doing": self._doing,
+                "chunks": [described(chunk) for chunk in self.life.context],
+                "writing": [token.text for token in self.writing],
+                "buried": len(self.life.graves),
+                "tokens": self.life.size(),
+                "budget": self.budget,
+                "usable": self.usable_tokens,
+                "messages": self.messages,
+                "overrides": dict(self._overrides),
+            }
+
+    def require_unchanged(self) -> None:
+        """StoreConflict if another program changed or deleted the window, before anything is done in vain."""
+        record = self.memory.store.window(self.id)
+        if record is None or record.version != self._record.version:
+            raise self._conflict()
+
+    def save(self) -> None:
+        """Keep which chunks live and how bright; the words are in the memory already."""
+        state = encoded(
+            SavedWindow(
+                scorer=self.scorer.name,
+                chunks=tuple(SavedChunk.of(chunk) for chunk in self.life.context),
+                buried=tuple(SavedBurial(SavedKey.of(key), *grave) for key, grave in self.life.graves.items()),
+                newest=None if self.newest is None else SavedExchange(*map(text_of_number, self.newest)),
+                overrides=self._overrides,
+                messages=self.messages,
+                messages_at_reflection=self.messages_at_reflection,
+                news_seen=self.news.seen,
+            )
+        )
+        record = msgspec.structs.replace(self._record, state=state, saved_at=self.clock())
+        try:
+            version = self.memory.store.put_window(record)
+        except StoreConflict as error:
+            raise self._conflict() from error
+        self._record = msgspec.structs.replace(record, version=version)
+
+    def close(self) -> None:
+        with self.working("being closed"):
+            if self._engine_context is not None:
+                self._engine_context.close()
+                self._engine_context = None
+            if self.recorder is not None:
+                self.recorder.finish()
+            self.log.tell("closed")
+            self.log.close()
+
+    def _conflict(self) -> StoreConflict:
+        return StoreConflict(
+            f"The window {self.name} was changed or deleted by another program; open it again to go on."
+        )
+
+    def _apply_settings(self) -> None:
+        self.settings = with_overrides(self._defaults, self._overrides)
+        self.scorer = make_scorer(self.settings.brightness)
+        frames = ChatFrames(self.engine, self.settings.chat.system_prompt, shows_times=self.settings.weave.show_times)
+        self.life.follow(self.settings.weave, frames, Reviver(self.memory.store, self.engine, self.scorer))
+        with self.life.looking:
+            for chunk in self.life.context:
+                if len(chunk.state) != self.scorer.lanes:
+                    chunk.state = self.scorer.revived(len(chunk.tokens), chunk.peak)

@@ -1,0 +1,119 @@
+"""Arguments of commands: the flags that many have, and how their values are read.
+
+What reads the settings is imported when a command runs, so that help and errors come at once.
+"""
+
+import argparse
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from halo_weave import paths
+from halo_weave.errors import InputError
+
+if TYPE_CHECKING:
+    from halo_weave.config import Settings
+
+Override = tuple[str, str]
+"""A setting's name and its value as text."""
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message}; see `{self.prog} --help`.")
+
+
+def add_command(
+    commands: Any,
+    name: str,
+    run: Callable[[argparse.Namespace], int] | None,
+    help_text: str,
+    parents: Sequence[argparse.ArgumentParser] = (),
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, parents=parents, help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}.", allow_abbrev=False
+    )
+    parser.set_defaults(parser=parser, **({"command": run} if run else {}))
+    return parser
+
+
+def settings_flags() -> argparse.ArgumentParser:
+    """Every flag adds (name, value) to one list in the order given, so that the last word counts."""
+    flags = argparse.ArgumentParser(add_help=False)
+    group = flags.add_argument_group("settings")
+    group.add_argument(
+        "--set",
+        dest="overrides",
+        action="append",
+        type=_name_and_value,
+        metavar="NAME=VALUE",
+        help="any setting by its name, such as generation.temperature=0.5",
+    )
+    return flags
+
+
+def engine_flags() -> argparse.ArgumentParser:
+    flags = argparse.ArgumentParser(add_help=False, parents=[settings_flags()])
+    group = flags.add_argument_group("the model")
+    add_setting_flag(group, "--model", "engine.model", "PATH", "a GGUF file, or a model's name on the server")
+    group.add_argument("--engine", metavar="URL", help="a model server instead of a model in this process")
+    add_setting_flag(
+        group, "--engine-kind", "engine.kind", "KIND", "what the server speaks: kobold (default) or openai"
+    )
+    add_setting_flag(group, "--context", "engine.context_tokens", "TOKENS", "how much the model may see at once")
+    add_setting_flag(group, "--threads", "engine.threads", "N", "threads for the model")
+    add_setting_flag(group, "--gpu-layers", "engine.gpu_layers", "N", "layers to put on the GPU")
+    return flags
+
+
+def add_setting_flag(group: Any, flag: str, setting: str, metavar: str, help_text: str) -> None:
+    def named(value: str) -> Override:
+        return setting, value
+
+    group.add_argument(flag, dest="overrides", action="append", type=named, metavar=metavar, help=help_text)
+
+
+def add_json_flag(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="as JSON, for programs")
+
+
+def load_settings(arguments: argparse.Namespace) -> "Settings":
+    from halo_weave.config import load_settings
+
+    return load_settings(overrides_of(arguments), os.environ, paths.config_file())
+
+
+def overrides_of(arguments: argparse.Namespace) -> dict[str, str]:
+    """What the command line says of settings."""
+    engine = getattr(arguments, "engine", None)
+    server = {"engine.url": engine, "engine.kind": "kobold"} if engine else {}
+    return server | dict(arguments.overrides or ())
+
+
+def whole_number(lowest: int, highest: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not (text.isdecimal() and lowest <= int(text) <= highest):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {lowest} to {highest}")
+        return int(text)
+
+    return read
+
+
+def number(lowest: float, highest: float) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not lowest <= value <= highest:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {lowest:g} to {highest:g}")
+        return value
+
+    return read
+
+
+def _name_and_value(text: str) -> Override:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name.strip(), value

@@ -1,0 +1,90 @@
+"""Chunks and hits for people and for programs."""
+
+import textwrap
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from halo_weave.memory.numbers import text_of_number
+from halo_weave.memory.records import Chunk, ChunkKey
+from halo_weave.memory.search import Hit
+
+_SHOWN_LINES = 3
+_SHOWN_COLUMNS = 100
+_FIRST_COLUMNS = 60
+
+
+def counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def key_for_programs(key: ChunkKey) -> dict[str, Any]:
+    """Turns have no upper limit, which numbers in JSON have."""
+    return {"turn": text_of_number(key.turn), "index": key.index, "role": key.role}
+
+
+def chunk_for_programs(chunk: Chunk) -> dict[str, Any]:
+    return key_for_programs(chunk.key) | {
+        "position": text_of_number(chunk.first_position),
+        "tokens": chunk.token_count,
+        "time": chunk.time,
+        "deleted": chunk.deleted,
+        "deleted_at": chunk.deleted_at,
+        "undeleted_at": chunk.undeleted_at,
+        "embedder": chunk.embedder,
+        "metadata": chunk.metadata,
+        "text": chunk.text,
+    }
+
+
+def hit_for_programs(hit: Hit) -> dict[str, Any]:
+    return chunk_for_programs(hit.chunk) | {
+        "score": hit.score,
+        "similarity": hit.similarity,
+        "vector_rank": hit.vector_rank,
+        "word_rank": hit.word_rank,
+        "word_score": hit.word_score,
+    }
+
+
+def chunk_in_words(chunk: Chunk) -> Iterator[str]:
+    facts = [
+        str(chunk.key),
+        local_time(chunk.time),
+        f"{counted(chunk.token_count, 'token')} from position {text_of_number(chunk.first_position)}",
+        _state(chunk),
+    ]
+    yield " · ".join(facts)
+    yield from chunk.text.splitlines()
+
+
+def hit_in_words(place: int, hit: Hit) -> Iterator[str]:
+    yield f"{place:>3}  {hit.chunk.key} · {local_time(hit.chunk.time)} · {_why(hit)}"
+    lines = [line for line in hit.chunk.text.splitlines() if line.strip()]
+    for line in lines[:_SHOWN_LINES]:
+        yield f"     {textwrap.shorten(line, _SHOWN_COLUMNS, placeholder=' …')}"
+    if len(lines) > _SHOWN_LINES:
+        yield "     …"
+
+
+def first_words(text: str, columns: int = _FIRST_COLUMNS) -> str:
+    """The beginning of a text in one line."""
+    return textwrap.shorten(text[: columns * 4], columns, placeholder=" …")
+
+
+def local_time(time: datetime) -> str:
+    return f"{time.astimezone():%Y-%m-%d %H:%M}"
+
+
+def _state(chunk: Chunk) -> str:
+    if chunk.deleted:
+        return "deleted" + (f" {local_time(chunk.deleted_at)}" if chunk.deleted_at else "")
+    state = "has a vector" if chunk.embedder is not None else "has no vector yet"
+    return state + (f", undeleted {local_time(chunk.undeleted_at)}" if chunk.undeleted_at else "")
+
+
+def _why(hit: Hit) -> str:
+    similarity = "no vector" if hit.similarity is None else f"similarity {hit.similarity:.2f}"
+    meaning = similarity + (f" (rank {hit.vector_rank})" if hit.vector_rank is not None else "")
+    words = f"words rank {hit.word_rank}" if hit.word_rank is not None else "not by words"
+    return f"score {hit.score:.3f} · {meaning} · {words}"

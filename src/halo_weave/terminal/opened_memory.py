@@ -1,0 +1,50 @@
+"""The memory that a command works with."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from halo_weave.config import Settings
+from halo_weave.errors import InputError, StoreUnavailable
+from halo_weave.memory.embedder_choice import Notice
+from halo_weave.memory.memory import Memory, open_memory
+from halo_weave.memory.records import Stored
+from halo_weave.terminal import output
+from halo_weave.terminal.address import Address
+
+ORIGIN = "command line"
+"""What the audit log says of who deleted."""
+_SHOWN_DIGITS = 60
+
+
+@contextmanager
+def opened_memory(settings: Settings, *, may_be_new: bool = False, notice: Notice = output.notice) -> Iterator[Memory]:
+    output.survive_any_encoding()
+    path = settings.memory.file
+    if not may_be_new and not path.exists():
+        raise StoreUnavailable(f"There is no memory at {path} yet; `halo-weave import FILE` would begin one.")
+    memory = open_memory(
+        path,
+        settings.embedder,
+        settings.search,
+        exact_up_to_chunks=settings.memory.exact_up_to_chunks,
+        notice=notice,
+    )
+    try:
+        yield memory
+    finally:
+        memory.close()
+
+
+def chunks_at(memory: Memory, address: Address) -> Sequence[Stored]:
+    """All chunks of a turn, or those of its index; InputError if there are none."""
+    chunks = [
+        stored
+        for stored in memory.chunks_of_turn(address.turn)
+        if address.index is None or stored.chunk.key.index == address.index
+    ]
+    if not chunks:
+        what = "turn" if address.index is None else "chunk"
+        named = str(address)
+        named = named if len(named) <= _SHOWN_DIGITS else f"{named[:_SHOWN_DIGITS]}..."
+        raise InputError(f"There is no {what} {named} in the memory.")
+    return chunks

@@ -1,0 +1,25 @@
+"""What was typed is kept for the next time, if it can be."""
+
+from pathlib import Path
+
+from halo_weave.terminal.prompt import HISTORY_FILE, history
+
+
+def test_what_was_typed_is_kept_in_the_data_folder(tmp_path: Path) -> None:
+    history(tmp_path / "new").store_string("hello")
+    assert "+hello" in (tmp_path / "new" / HISTORY_FILE).read_text(encoding="utf-8")
+
+
+def test_a_folder_that_cannot_be_made_does_not_hinder_the_chat(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    kept = history(tmp_path / "file" / "folder")
+    kept.append_string("hello")
+    assert kept.get_strings() == ["hello"]
+
+
+def test_a_disk_that_fails_does_not_end_the_chat(tmp_path: Path) -> None:
+    kept = history(tmp_path)
+    (tmp_path / HISTORY_FILE).unlink()
+    tmp_path.rmdir()
+    kept.append_string("hello")
+    assert kept.get_strings() == ["hello"]

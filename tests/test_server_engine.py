@@ -1,0 +1,130 @@
+"""An engine that comes late, goes away or comes back: the program stays open, and nothing is lost."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from halo_weave.engine.echo import EchoContext, EchoEngine
+from halo_weave.engine.opening import open_engine
+from halo_weave.engine.protocol import AttentionChoice, Engine, GenerationSettings, Step
+from halo_weave.engine.settings import EngineSettings
+from halo_weave.errors import EngineUnavailable
+from served import served, until
+
+
+class Line:
+    """The way to a model server, which can be cut."""
+
+    def __init__(self) -> None:
+        self.is_cut = False
+        self.context_tokens = 4096
+
+    def open(self, _: EngineSettings) -> Engine:
+        self.require()
+        return FarEngine(self)
+
+    def require(self) -> None:
+        if self.is_cut:
+            raise EngineUnavailable("The model server cannot be reached.")
+
+
+class FarEngine(EchoEngine):
+    def __init__(self, line: Line) -> None:
+        super().__init__(context_tokens=line.context_tokens)
+        self._line = line
+
+    def open_context(self, *, attention: AttentionChoice | None = AttentionChoice()) -> "FarContext":  # noqa: B008
+        return FarContext(self, self._line, attention)
+
+
+class FarContext(EchoContext):
+    def __init__(self, engine: EchoEngine, line: Line, attention: AttentionChoice | None) -> None:
+        super().__init__(engine, attention, lambda tokens: [1 / len(tokens)] * len(tokens), 0.0)  # type: ignore[arg-type,return-value]
+        self._line = line
+
+    def generate(self, settings: GenerationSettings, positions: Iterator[int] | None = None) -> Iterator[Step]:
+        for number, step in enumerate(super().generate(settings, positions)):
+            if number == 3:
+                self._line.require()
+            yield step
+
+
+SERVER = {"engine.kind": "kobold", "engine.url": "http://127.0.0.1:1"}
+
+
+def test_an_engine_that_goes_away_in_mid_reply_comes_back_by_itself(tmp_path: Path) -> None:
+    """What had come of the reply is kept, and can be continued."""
+    line = Line()
+    with served(tmp_path, open_engine=line.open, overrides=SERVER) as one:
+        window = one.new_window()
+        line.is_cut = True
+        state = one.say(window, "Hello")
+        assert state["chunks"][-1]["marks"]["ending"] == "failed"
+        assert one.get("/api/status")["engine"]["state"] == "away"
+        refused = one.post(f"/api/windows/{window}/messages", {"text": "are you there?"}, status=503)
+        assert "cannot be reached" in refused["error"]
+        line.is_cut = False
+        until(lambda: one.get("/api/status")["engine"]["state"] == "ready")
+        one.post(f"/api/windows/{window}/continue", status=202)
+        state = one.settled(window)
+        assert [chunk["key"]["turn"] for chunk in state["chunks"]][:2] == ["1", "2"]
+        assert one.say(window, "Still here")["messages"] == 2
+
+
+def test_an_engine_that_is_not_there_at_the_start_is_waited_for(tmp_path: Path) -> None:
+    line = Line()
+    line.is_cut = True
+    with served(tmp_path, open_engine=line.open, overrides=SERVER, waits=False) as one:
+        until(lambda: one.get("/api/status")["engine"]["state"] == "away")
+        assert "cannot be reached" in one.get("/api/status")["engine"]["text"]
+        line.is_cut = False
+        until(lambda: one.get("/api/status")["engine"]["state"] == "ready")
+        assert one.say(one.new_window(), "Hello")["chunks"]
+
+
+def test_a_server_that_comes_back_with_another_model_is_used_as_it_is(tmp_path: Path) -> None:
+    line = Line()
+    with served(tmp_path, open_engine=line.open, overrides=SERVER) as one:
+        window = one.new_window()
+        line.is_cut = True
+        one.say(window, "Hello")
+        line.is_cut, line.context_tokens = False, 2048
+        until(lambda: one.get("/api/status")["engine"]["state"] == "ready")
+        assert one.get(f"/api/windows/{window}")["usable"] == 2048
+        assert one.say(window, "Hello again")["messages"] == 2
+
+
+def test_a_model_that_cannot_be_loaded_is_told_and_the_rest_works(tmp_path: Path) -> None:
+    overrides = {"engine.model": str(tmp_path / "missing.gguf")}
+    with served(tmp_path, open_engine=open_engine, overrides=overrides, waits=False) as one:
+        until(lambda: one.get("/api/status")["engine"]["state"] == "away")
+        assert "missing.gguf" in one.get("/api/status")["engine"]["text"]
+        assert one.get("/api/search?q=anything") == []
+        one.post("/api/windows", {"name": "x"}, status=503)
+
+
+def test_the_bundled_model_speaks(tmp_path: Path, llama_engine: Engine) -> None:
+    """With the attention of a real model: brightness is told, and some of it differs."""
+
+    class Borrowed:
+        """Leaves the engine open for the other tests."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(llama_engine, name)
+
+        def close(self) -> None:
+            pass
+
+    overrides = {"generation.max_tokens": "24", "generation.seed": "1"}
+    with served(tmp_path, open_engine=lambda _: Borrowed(), overrides=overrides) as one:  # type: ignore[arg-type,return-value]
+        window = one.new_window()
+        one.say(window, "The capital of Portugal is Lisbon. Say hello.")
+        state = one.say(window, "What is the capital of Portugal?")
+        assert state["stats"]["generated"] > 0
+        assert len(set(state["chunks"][0]["brightness"])) > 1
+
+
+def test_nobody_waits_for_an_engine_when_the_program_ends(tmp_path: Path) -> None:
+    line = Line()
+    line.is_cut = True
+    with served(tmp_path, open_engine=line.open, overrides=SERVER, waits=False):
+        pass

@@ -1,0 +1,55 @@
+"""A process that is killed in the middle of a reply loses at most the last quarter of a second of it."""
+
+import json
+import os
+import random
+import time
+from pathlib import Path
+
+from halo_weave.engine.echo import EchoEngine
+from halo_weave.session.turn import continue_reply, send
+from window_worker import CONTEXT, SETTINGS, WINDOW, start_worker
+from windows import is_ascending, notices, opened_hub, stored_text
+
+FULL = bool(os.environ.get("HALO_TEST_FULL"))
+KILLS = 50 if FULL else 4
+LOST_AT_MOST_S = 0.25
+"""On a machine that has time for us: here that is 0.1 s between two notes, and what it takes to write one."""
+ALLOWED_S = LOST_AT_MOST_S if FULL else 4 * LOST_AT_MOST_S
+
+
+def shown_until_killed(path: Path, seconds: float) -> tuple[int, str]:
+    """The turn of the message, and all that the worker showed long enough before it was killed."""
+    with start_worker(path) as worker:
+        assert worker.stdout is not None
+        message = json.loads(worker.stdout.readline())
+        assert message[1] == "message"
+        time.sleep(seconds)
+        killed_at = time.monotonic()
+        worker.kill()
+        lines = [line for line in worker.stdout.read().splitlines(keepends=True) if line.endswith("\n")]
+    tokens = [json.loads(line) for line in lines]
+    return int(message[2]), "".join(text for shown, _, _, text in tokens if shown <= killed_at - ALLOWED_S)
+
+
+def test_what_was_shown_before_a_kill_is_there_again_and_the_chat_goes_on(tmp_path: Path) -> None:
+    choose = random.Random(7)
+    path = tmp_path / "halo.db"
+    something = 0
+    for _ in range(KILLS):
+        turn, shown = shown_until_killed(path, choose.uniform(0.1, 0.8) + ALLOWED_S)
+        with opened_hub(path, EchoEngine(["And so on.", "Yes."], context_tokens=CONTEXT), SETTINGS) as hub:
+            window = hub.open(WINDOW)
+            assert stored_text(window.memory, turn) == "Tell me a very long story."
+            kept = stored_text(window.memory, turn + 1)
+            assert kept.startswith(shown)
+            something += len(shown)
+            stored = window.memory.chunks_of_turn(turn + 1)
+            assert {(entry.chunk.metadata or {})["ending"] for entry in stored} == {"interrupted"}
+            assert any("interrupted" in notice for notice in notices(window))
+            assert window.memory.store.verify() == []
+            assert is_ascending(window.life.layout().placed)
+            assert continue_reply(window).text == "And so on."
+            assert stored_text(window.memory, turn + 1) == kept + "And so on."
+            assert send(window, "Is that so?").text == "Yes."
+    assert something > 10 * KILLS

@@ -1,0 +1,123 @@
+"""Windows for tests: on a real memory in a file, with the echo engine unless told otherwise."""
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+
+from halo_weave.engine.echo import EchoEngine, fading_attention
+from halo_weave.engine.protocol import Attention, Engine, GenerationSettings, Placed
+from halo_weave.memory.embedding import EmbedderSettings
+from halo_weave.memory.memory import Memory, open_memory
+from halo_weave.memory.records import ChunkKey
+from halo_weave.session.hub import Hub
+from halo_weave.session.settings import ChatSettings, WindowSettings, with_overrides
+from halo_weave.session.window import Window
+from halo_weave.session.words import ChunkSizes
+from halo_weave.weave.context import LiveChunk
+from halo_weave.weave.settings import WeaveSettings
+
+WORDS_ALONE = EmbedderSettings(kind="gguf", model="/no/such/embedder.gguf")
+SIZES = ChunkSizes(min_tokens=8, max_tokens=0)
+PLAIN = WindowSettings(
+    chat=ChatSettings(system_prompt="Be kind."),
+    generation=GenerationSettings(max_tokens=200),
+    weave=WeaveSettings(resurrection=False),
+)
+
+
+class Happening:
+    """Attention of the echo engine that does something at a step of a reply, counted from 0 over all replies."""
+
+    def __init__(self) -> None:
+        self.steps = 0
+        self.at: dict[int, Callable[[], object]] = {}
+
+    def __call__(self, tokens: Sequence[Placed]) -> Attention:
+        happens = self.at.get(self.steps)
+        self.steps += 1
+        row = None if happens is None else happens()
+        return row if isinstance(row, np.ndarray) else fading_attention(tokens)
+
+
+class Clock:
+    """A minute passes whenever somebody looks."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 1, 1, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(minutes=1)
+        return self.now
+
+
+@contextmanager
+def opened_hub(
+    path: Path,
+    engine: Engine | None = None,
+    settings: WindowSettings = PLAIN,
+    *,
+    embedder: EmbedderSettings = WORDS_ALONE,
+    clock: Clock | None = None,
+) -> Iterator[Hub]:
+    with (
+        closing(open_memory(path, embedder)) as memory,
+        closing(Hub(engine or EchoEngine(), memory, settings, SIZES, clock or Clock())) as hub,
+    ):
+        yield hub
+
+
+def weave(settings: WindowSettings = PLAIN, **changes: object) -> WindowSettings:
+    """The settings with others for the living context."""
+    return with_section(settings, "weave", **changes)
+
+
+def with_section(settings: WindowSettings, section: str, **changes: object) -> WindowSettings:
+    return with_overrides(settings, {f"{section}.{name}": value for name, value in changes.items()})
+
+
+def living(window: Window) -> list[tuple[ChunkKey, str]]:
+    return [(chunk.key, chunk.text) for chunk in window.life.context]
+
+
+def brightness(window: Window) -> dict[ChunkKey, list[float]]:
+    return {chunk.key: chunk.brightness.tolist() for chunk in window.life.context}
+
+
+def kinds(window: Window, since: int = 0) -> list[str]:
+    return [event.kind for event in window.log.since(since) or []]
+
+
+def notices(window: Window) -> list[str]:
+    return [str(event.data["text"]) for event in window.log.since(0) or [] if event.kind in ("notice", "error")]
+
+
+def seen_text(window: Window) -> str:
+    """All that the model would read."""
+    return window.engine.detokenize([placed.token_id for placed in window.life.layout().placed])
+
+
+def held_text(window: Window) -> str:
+    """All that the engine's context holds."""
+    return window.engine.detokenize([placed.token_id for placed in window.engine_context.tokens])
+
+
+def stored_text(memory: Memory, turn: int) -> str:
+    return "".join(entry.chunk.text for entry in memory.chunks_of_turn(turn) if not entry.chunk.deleted)
+
+
+def positions_of(chunks: Sequence[LiveChunk]) -> list[int]:
+    return [position for chunk in chunks for position in range(chunk.first_position, chunk.end_position)]
+
+
+def is_ascending(placed: Sequence[Placed]) -> bool:
+    places = [one.position for one in placed]
+    return all(left < right for left, right in itertools.pairwise(places))
+
+
+def long_text(paragraphs: int, name: str = "river") -> str:
+    """Each paragraph becomes a chunk of its own."""
+    return "\n\n".join(f"The {name} number {number} runs to the sea at last." for number in range(paragraphs))
