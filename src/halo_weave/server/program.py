@@ -1,0 +1,190 @@
+"""What runs behind the page: the engine, the memory, the windows, their turns, and long work."""
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from halo_weave import paths
+from halo_weave.config import Settings, load_settings
+from halo_weave.engine.opening import open_engine
+from halo_weave.engine.protocol import Engine
+from halo_weave.errors import EngineUnavailable, WindowBusy
+from halo_weave.memory.memory import open_memory
+from halo_weave.server.bulletin import Bulletin
+from halo_weave.server.deletions import Deletions
+from halo_weave.server.engine_keeper import EngineKeeper, OpenEngine
+from halo_weave.server.feed import Feed
+from halo_weave.server.figures import TurnFigures
+from halo_weave.server.jobs import Jobs
+from halo_weave.server.reflecting import Reflecting
+from halo_weave.server.refusals import NotFound
+from halo_weave.server.turn_queue import TurnQueue
+from halo_weave.session.hub import Hub
+from halo_weave.session.window import Window
+from halo_weave.session.words import ChunkSizes
+
+_STOPPED_WITHIN_S = 10.0
+_log = logging.getLogger(__name__)
+
+
+class SettingsLayers(NamedTuple):
+    """What the settings are made of; see `config`."""
+
+    overrides: Mapping[str, str]
+    environ: Mapping[str, str]
+    file: Path
+
+    def load(self) -> Settings:
+        return load_settings(self.overrides, self.environ, self.file)
+
+
+def layers_of(overrides: Mapping[str, str]) -> SettingsLayers:
+    return SettingsLayers(overrides, os.environ, paths.config_file())
+
+
+class Program:
+    """May be used from any thread. Begins to load the model at once, and is usable meanwhile but for windows."""
+
+    def __init__(self, layers: SettingsLayers, open_engine: OpenEngine = open_engine) -> None:
+        self.layers = layers
+        self.settings = layers.load()
+        self.bulletin = Bulletin()
+        self.figures = TurnFigures()
+        settings = self.settings
+        settings.memory.file.parent.mkdir(parents=True, exist_ok=True)
+        self.memory = open_memory(
+            settings.memory.file,
+            settings.embedder,
+            settings.search,
+            exact_up_to_chunks=settings.memory.exact_up_to_chunks,
+            notice=_log.warning,
+        )
+        self._sizes = ChunkSizes(settings.memory.chunk_min_tokens, settings.memory.chunk_max_tokens)
+        self.deletions = Deletions(self.memory)
+        self.jobs = Jobs(lambda: self.bulletin.tell("jobs", "status"))
+        self.turns = TurnQueue(lambda: self.bulletin.tell("windows", "status"), self.lose_engine)
+        self.saved_sizes: dict[tuple[str, int], tuple[int, int]] = {}
+        """Tokens and messages of closed windows by id and version, for `status`."""
+        self._hub: Hub | None = None
+        self._feeds: dict[str, Feed] = {}
+        self._lock = threading.RLock()
+        self._reflecting = Reflecting(self)
+        self.keeper = EngineKeeper(open_engine, self._take_engine, lambda: self.bulletin.tell("status", "windows"))
+        self.keeper.load(settings.engine)
+
+    @property
+    def hub(self) -> Hub:
+        """EngineUnavailable while there is no model."""
+        self.keeper.require_ready()
+        if self._hub is None:
+            raise EngineUnavailable("The model is being loaded; wait until it is there.")
+        return self._hub
+
+    def open_windows(self) -> list[Window]:
+        return [] if self._hub is None else self._hub.open_windows()
+
+    def window(self, window_id: str) -> Window:
+        """The window of this id, opened if it is not."""
+        for window in self.open_windows():
+            if window.id == window_id:
+                return window
+        if all(outline.id != window_id for outline in self.memory.store.windows()):
+            raise NotFound(f"There is no window {window_id[:40]}.")
+        window = self.hub.open(window_id)
+        self.bulletin.tell("windows")
+        return window
+
+    def feed(self, window: Window) -> Feed:
+        with self._lock:
+            feed = self._feeds.get(window.id)
+            if feed is None or feed.window is not window:
+                feed = self._feeds[window.id] = Feed(window, self.turns)
+                window.log.listen(self.figures.take)
+            return feed
+
+    def send(self, window: Window, work: Callable[[], object]) -> int:
+        """Have the model do something in a window when its turn comes; gives how many are ahead."""
+        self.keeper.require_ready()
+        self.feed(window)
+
+        def work_as_set() -> None:
+            window.use_defaults(self.settings.window)
+            work()
+
+        return self.turns.submit(window, work_as_set)
+
+    def close_window(self, window: Window) -> None:
+        """Its reply is stopped; what lives in it lives again when it is opened."""
+        self._still(window)
+        if self._hub is not None:
+            self._hub.close_window(window)
+        self._forget(window)
+
+    def delete_window(self, window_id: str) -> None:
+        window = self.window(window_id)
+        self._still(window)
+        self.hub.delete_window(window_id)
+        self._forget(window)
+
+    def use_settings(self, settings: Settings) -> None:
+        """Windows go by them at once, or once they are done with what they do; the engine is loaded anew if need be."""
+        before, self.settings = self.settings, settings
+        if self._hub is not None:
+            self._hub.use_settings(settings.window)
+        for window in self.open_windows():
+            try:
+                window.use_defaults(settings.window)
+            except WindowBusy:
+                continue  # before its next turn
+        if settings.engine != before.engine:
+            self.keeper.load(settings.engine)
+        self.bulletin.tell("status", "windows")
+
+    def close(self) -> None:
+        """Stops what is under way, and waits until it is kept."""
+        self.keeper.close()
+        self._reflecting.close()
+        self.turns.close()
+        self.jobs.close()
+        if self._hub is not None:
+            self._hub.close()
+        if self.keeper.engine is not None:
+            self.keeper.engine.close()
+        self.memory.close()
+
+    def _take_engine(self, engine: Engine, before: Engine | None) -> None:
+        """Windows of the engine before are closed; they open again with the new one when somebody looks."""
+        hub = Hub(engine, self.memory, self.settings.window, self._sizes)
+        with self._lock:
+            old, self._hub = self._hub, hub
+            for feed in self._feeds.values():
+                feed.is_replaced = True
+            self._feeds.clear()
+        if old is not None:
+            for window in old.open_windows():
+                self._still(window)
+            old.close()
+        if before is not None:
+            before.close()
+        self.memory.embed_missing_later()
+
+    def lose_engine(self, error: EngineUnavailable) -> None:
+        """Somebody found that it does not answer."""
+        self.keeper.lost(self.settings.engine, error)
+
+    def _still(self, window: Window) -> None:
+        self.turns.stop(window)
+        waited = threading.Event()
+        for _ in range(int(_STOPPED_WITHIN_S / 0.02)):
+            if not self.turns.is_busy(window):
+                return
+            waited.wait(0.02)
+
+    def _forget(self, window: Window) -> None:
+        with self._lock:
+            if (feed := self._feeds.pop(window.id, None)) is not None:
+                feed.wakeups.wake()
+        self.bulletin.tell("windows")

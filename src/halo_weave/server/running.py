@@ -1,0 +1,155 @@
+"""`halo-weave serve`: from a free port to the last snapshot that is saved."""
+
+import os
+import signal
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import FrameType
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from halo_weave import paths
+from halo_weave.engine.kobold.server import listen
+from halo_weave.engine.server_connection import is_loopback
+from halo_weave.errors import SettingError
+from halo_weave.server.app import create_app
+from halo_weave.server.program import Program, layers_of
+from halo_weave.server.security import TOKEN_FILE, stored_token
+
+DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8642
+_PORTS_TRIED = 100
+_LARGEST_SOCKET_MESSAGE_BYTES = 64 * 1024
+_SAVED_WITHIN_S, _SENT_WITHIN_S = 2.2, 0.4
+_WILDCARDS = ("0.0.0.0", "::")
+
+
+def run(overrides: Mapping[str, str], *, host: str, port: int | None, opens_browser: bool) -> int:
+    """Serve until Ctrl-C or SIGTERM; a second one ends at once. Without a port the first free one is taken."""
+    stopped = _Stopped()
+    listener = free_listener(host) if port is None else listen(host, port)
+    with listener:
+        token, is_new = (None, False) if is_loopback(host) else stored_token(paths.data_folder())
+        program = Program(layers_of(overrides))
+        server = uvicorn.Server(uvicorn_config(create_app(program, host, token), host))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="server", daemon=True)
+        thread.start()
+        _say(host, listener.getsockname()[1], token if is_new else None, needs_token=token is not None)
+        if opens_browser and has_display(sys.platform, os.environ):
+            address = _address(_local(host), listener.getsockname()[1])
+            _open_browser(f"{address}?token={token}" if token else address)
+        stopped.wait(thread)
+        _end(program, server, thread)
+    return 0
+
+
+@contextmanager
+def serving(program: Program, *, host: str = "127.0.0.1", token: str | None = None) -> Iterator[str]:
+    """Serve beside other work, at a free port of this machine; gives the address. The program is closed at the end."""
+    with listen("127.0.0.1", 0) as listener:
+        server = uvicorn.Server(uvicorn_config(create_app(program, host, token), host))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="server")
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            program.close()
+            server.should_exit = True
+            thread.join()
+
+
+def free_listener(host: str, first: int = DEFAULT_PORT) -> socket.socket:
+    for port in range(first, first + _PORTS_TRIED):
+        try:
+            return listen(host, port)
+        except SettingError as error:
+            if not isinstance(error.__cause__, OSError) or isinstance(error.__cause__, socket.gaierror):
+                raise
+            refusal = error
+    raise refusal
+
+
+def has_display(platform: str, environ: Mapping[str, str]) -> bool:
+    """Without one, the browser that is found may be one for the terminal, and would take it over."""
+    return platform in ("darwin", "win32") or bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
+
+
+def uvicorn_config(app: ASGIApp, host: str) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http="h11",
+        ws="websockets-sansio",
+        ws_max_size=_LARGEST_SOCKET_MESSAGE_BYTES,
+        ws_per_message_deflate=not is_loopback(host),
+        lifespan="on",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=30,
+        timeout_graceful_shutdown=1,
+    )
+
+
+class _Stopped:
+    """Hears the signals, from the beginning on."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._hear)
+
+    def wait(self, thread: threading.Thread) -> None:
+        # With a pause, because on some systems signals are not heard while a thread waits.
+        while not self._event.wait(0.5) and thread.is_alive():
+            pass
+
+    def _hear(self, number: int, _: FrameType | None) -> None:
+        if self._event.is_set():
+            os._exit(128 + number)
+        self._event.set()
+        sys.stderr.write("Saving and closing; once more ends at once.\n")
+
+
+def _end(program: Program, server: uvicorn.Server, thread: threading.Thread) -> None:
+    """Everything kept, within seconds. What a thread still holds up by then is in the journal."""
+    closing = threading.Thread(target=program.close, name="closing", daemon=True)
+    closing.start()
+    closing.join(_SAVED_WITHIN_S)
+    server.should_exit = True
+    thread.join(_SENT_WITHIN_S)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if any(other is not threading.main_thread() and other.is_alive() for other in threading.enumerate()):
+        os._exit(0)  # a model that is being loaded cannot be interrupted
+
+
+def _say(host: str, port: int, new_token: str | None, *, needs_token: bool) -> None:
+    address = _address(_shown(host), port)
+    if new_token is not None:
+        sys.stderr.write(f"Halo Weave is at {address}?token={new_token} (kept; this is shown once). Ctrl-C ends it.\n")
+    elif needs_token:
+        file = paths.data_folder() / TOKEN_FILE
+        sys.stderr.write(f"Halo Weave is at {address} with the token in {file}. Ctrl-C ends it.\n")
+    else:
+        sys.stderr.write(f"Halo Weave is at {address} Ctrl-C ends it.\n")
+    sys.stderr.flush()
+
+
+def _open_browser(link: str) -> None:
+    threading.Thread(target=webbrowser.open, args=(link,), name="browser", daemon=True).start()
+
+
+def _address(host: str, port: int) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+
+
+def _local(host: str) -> str:
+    return "127.0.0.1" if host in _WILDCARDS else host
+
+
+def _shown(host: str) -> str:
+    return socket.gethostname() if host in _WILDCARDS else host

@@ -1,0 +1,57 @@
+"""Changes of config.toml that keep what a person wrote in it: comments, order, and what is not changed."""
+
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from halo_weave.errors import SettingError
+
+
+def changed(text: str, values: Mapping[str, Any]) -> str:
+    """The file's text with these values by dotted names; None takes a setting out, so that its default counts."""
+    try:
+        document = tomlkit.parse(text)
+        for dotted, value in values.items():
+            section, _, name = dotted.partition(".")
+            if value is not None:
+                document.setdefault(section, tomlkit.table())[name] = list(value) if isinstance(value, tuple) else value
+            elif name in document.get(section, {}):
+                del document[section][name]
+        return tomlkit.dumps(document)
+    except (TOMLKitError, ValueError, TypeError) as error:
+        raise SettingError(f"The settings file cannot be changed: {error}.") from error
+
+
+def read(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError(f"The file {file} cannot be read: {error}.") from error
+
+
+def replace(file: Path, text: str) -> None:
+    """The new text wholly or not at all; a file that was private stays so."""
+    temporary: Path | None = None
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        target = file.resolve()
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}-", suffix=".part", dir=target.parent)
+        temporary = Path(name)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as written:
+            written.write(text)
+            written.flush()
+            os.fsync(written.fileno())
+        if target.exists():
+            temporary.chmod(target.stat().st_mode & 0o777)
+        temporary.replace(target)
+    except OSError as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+        raise SettingError(f"The file {file} cannot be written: {error.strerror}; nothing was changed.") from error

@@ -1,0 +1,93 @@
+"""The page's files, read once. Their address has a digest of all of them in it, so that they can be kept for ever."""
+
+import hashlib
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from halo_weave import __version__
+
+_TYPES = {
+    "css": "text/css; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "ico": "image/x-icon",
+    "js": "text/javascript; charset=utf-8",
+    "json": "application/json",
+    "mjs": "text/javascript; charset=utf-8",
+    "png": "image/png",
+    "svg": "image/svg+xml",
+    "txt": "text/plain; charset=utf-8",
+    "webmanifest": "application/manifest+json",
+    "webp": "image/webp",
+    "woff2": "font/woff2",
+}
+_FOR_EVER = "public, max-age=31536000, immutable"
+_INDEX = "index.html"
+
+
+class StaticFile(NamedTuple):
+    content: bytes
+    media_type: str
+
+
+class StaticFiles:
+    def __init__(self) -> None:
+        self._files = dict(_files(resources.files("halo_weave") / "web"))
+        self.digest = _digest(self._files)
+        self._index = self._filled(_INDEX)
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/", self._page),
+            Route("/favicon.ico", self._icon),
+            Route("/static/{digest}/{path:path}", self._file),
+        ]
+
+    async def _page(self, _: Request) -> Response:
+        return Response(self._index, media_type=_TYPES["html"], headers={"Cache-Control": "no-cache"})
+
+    async def _icon(self, _: Request) -> Response:
+        icon = self._files.get("icon.svg")
+        return Response(status_code=204) if icon is None else Response(icon.content, media_type=icon.media_type)
+
+    async def _file(self, request: Request) -> Response:
+        # Only names that were found are known, so a path cannot lead anywhere else.
+        file = self._files.get(request.path_params["path"])
+        if file is None:
+            return Response("There is no such file.", 404, media_type="text/plain")
+        is_present = request.path_params["digest"] == self.digest
+        headers = {"Cache-Control": _FOR_EVER if is_present else "no-store"}
+        return Response(file.content, media_type=file.media_type, headers=headers)
+
+    def _filled(self, name: str) -> bytes:
+        file = self._files.get(name)
+        text = "<!doctype html><title>Halo Weave</title><p>The page's files are not installed." if file is None else ""
+        text = text or (file.content.decode() if file else "")
+        for name, value in {"static": f"/static/{self.digest}", "digest": self.digest, "version": __version__}.items():
+            text = text.replace("{{" + name + "}}", value)
+        return text.encode()
+
+
+def _files(folder: Traversable, prefix: str = "") -> list[tuple[str, StaticFile]]:
+    found: list[tuple[str, StaticFile]] = []
+    if not folder.is_dir():
+        return found
+    for entry in sorted(folder.iterdir(), key=lambda one: one.name):
+        if entry.name.startswith((".", "__")):
+            continue
+        if entry.is_dir():
+            found += _files(entry, f"{prefix}{entry.name}/")
+        elif (kind := _TYPES.get(entry.name.rpartition(".")[2])) is not None:
+            found.append((prefix + entry.name, StaticFile(entry.read_bytes(), kind)))
+    return found
+
+
+def _digest(files: dict[str, StaticFile]) -> str:
+    digest = hashlib.sha256()
+    for name, file in sorted(files.items()):
+        digest.update(name.encode() + b"\0" + hashlib.sha256(file.content).digest())
+    return digest.hexdigest()[:16]

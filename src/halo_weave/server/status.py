@@ -1,0 +1,82 @@
+"""How the program stands: engine, memory, windows, jobs."""
+
+from halo_weave import __version__
+from halo_weave.errors import HaloError
+from halo_weave.memory.window_records import WindowOutline
+from halo_weave.server.program import Program
+from halo_weave.server.shapes import AbilityShape, EngineStatus, MemoryStatus, Status, WindowEntry
+from halo_weave.session.saved_window import decoded
+
+_NOT_YET = AbilityShape(False, "The model is not there yet.")
+
+
+def status(program: Program) -> Status:
+    return Status(__version__, _engine(program), _memory(program), program.jobs.all())
+
+
+def windows(program: Program) -> list[WindowEntry]:
+    """Those that were saved last come first."""
+    opened = {window.id: window for window in program.open_windows()}
+    entries = []
+    for outline in program.memory.store.windows():
+        window = opened.get(outline.id)
+        if window is None:
+            tokens, messages = _saved_size(program, outline)
+            doing = ""
+        else:
+            with window.life.looking:
+                tokens = sum(len(chunk.tokens) for chunk in window.life.context)
+            messages, doing = window.messages, window.doing
+        entries.append(
+            WindowEntry(outline.id, outline.name, outline.saved_at, window is not None, doing, tokens, messages)
+        )
+    return entries
+
+
+def _engine(program: Program) -> EngineStatus:
+    settings, standing, engine = program.settings.engine, program.keeper.standing, program.keeper.engine
+    facts = None if engine is None else engine.facts
+    attention, editing = _NOT_YET, _NOT_YET
+    if facts is not None:
+        attention = AbilityShape(facts.abilities.attention.available, facts.abilities.attention.why_not)
+        editing = AbilityShape(facts.abilities.editing.available, facts.abilities.editing.why_not)
+    return EngineStatus(
+        kind=settings.kind,
+        model=facts.name if facts else settings.model,
+        context=facts.trained_context if facts else 0,
+        usable=facts.usable_context if facts else 0,
+        attention=attention,
+        editing=editing,
+        is_bundled=settings.kind == "llamacpp" and not settings.model,
+        state=standing.state,
+        text=standing.text,
+    )
+
+
+def _memory(program: Program) -> MemoryStatus:
+    stats = program.memory.stats()
+    embedder = program.memory.store.serving_embedder()
+    found = stats.chunks - stats.deleted_chunks
+    return MemoryStatus(
+        chunks=stats.chunks,
+        deleted=stats.deleted_chunks,
+        tokens=stats.tokens,
+        missing_vectors=max(0, found - stats.vectors.get(embedder or "", 0)),
+        bytes=stats.bytes,
+        embedder=embedder or program.settings.embedder.kind,
+    )
+
+
+def _saved_size(program: Program, outline: WindowOutline) -> tuple[int, int]:
+    """Tokens and messages of a window that is not open; reading them takes time."""
+    known, sizes = (outline.id, outline.version), program.saved_sizes
+    if known not in sizes:
+        record = program.memory.store.window(outline.id)
+        try:
+            saved = None if record is None else decoded(record.state, record.name)
+        except HaloError:
+            saved = None  # said when it is opened
+        chunks = () if saved is None else saved.chunks
+        tokens = sum(len(chunk.state) // (4 * max(1, chunk.rows)) for chunk in chunks)
+        sizes[known] = tokens, 0 if saved is None else saved.messages
+    return sizes[known]

@@ -1,0 +1,92 @@
+"""Export, import and backup over HTTP."""
+
+import tempfile
+from pathlib import Path
+
+from halo_weave.errors import InputError, StoreError
+from halo_weave.memory.records import utc_now
+from halo_weave.server.endpoints import Call, Download, Endpoint
+from halo_weave.server.jobs import Job, JobHandle
+from halo_weave.server.program import Program
+from halo_weave.server.refusals import Busy
+from halo_weave.transfer import Imported, Progress, export_memory, import_file
+
+
+def _export(call: Call) -> Download:
+    path = _temporary(".jsonl")
+    try:
+        export_memory(call.program.memory.store, path, overwrite=True)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return Download(path, f"halo-weave-{utc_now():%Y-%m-%d}.jsonl", "application/jsonl")
+
+
+def _backup(call: Call) -> Download:
+    path = _temporary(".db")
+    path.unlink()
+    try:
+        call.program.memory.store.backup(path)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return Download(path, f"halo-weave-{utc_now():%Y-%m-%d}.db", "application/vnd.sqlite3")
+
+
+def _import(call: Call) -> Job:
+    file = call.file
+    assert file is not None
+    try:
+        if file.stat().st_size == 0:
+            raise InputError("The file is empty; nothing was changed.")
+        return call.program.jobs.start("import", "reading", lambda handle: _bring_in(call.program, file, handle))
+    except (InputError, Busy):
+        file.unlink(missing_ok=True)
+        raise
+
+
+def _bring_in(program: Program, file: Path, handle: JobHandle) -> str:
+    """What was imported stays if embedding it is stopped or fails."""
+    memory = program.memory
+
+    def show(progress: Progress) -> None:
+        handle.show(progress.step, progress.done, progress.total)
+
+    try:
+        imported = import_file(memory.store, file, progress=show)
+    except (InputError, StoreError) as error:
+        # The name that the file has here says nothing to the person who sent it.
+        raise type(error)(str(error).replace(str(file), "The file")) from error
+    finally:
+        file.unlink(missing_ok=True)
+    total = memory.count_missing()
+    memory.embed_missing(lambda done: handle.note("embedding", min(done, total), total), is_stopped=handle.is_stopped)
+    program.bulletin.tell("status")
+    return _in_words(imported)
+
+
+def _in_words(imported: Imported) -> str:
+    words = f"{imported.added:,} chunks added"
+    if imported.present:
+        words += f", {imported.present:,} had been there already"
+    if imported.is_renumbered:
+        words += "; they got new turns and positions, because theirs were taken"
+    if imported.left_out_tokens:
+        words += f"; the system prompt of {imported.left_out_tokens:,} tokens was left out"
+    return words
+
+
+def _temporary(suffix: str) -> Path:
+    with tempfile.NamedTemporaryFile(prefix="halo-weave-", suffix=suffix, delete=False) as file:
+        return Path(file.name)
+
+
+ENDPOINTS = [
+    Endpoint("GET", "/api/export", "The whole memory as one file.", _export, None, media_type="application/jsonl"),
+    Endpoint(
+        "POST", "/api/import", "Take a file into the memory, all or nothing.", _import, Job, status=202, takes_file=True
+    ),
+    Endpoint(
+        "POST", "/api/backup", "A copy of the memory's database.", _backup, None, media_type="application/vnd.sqlite3"
+    ),
+]

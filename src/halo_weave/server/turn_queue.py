@@ -1,0 +1,153 @@
+"""One model, many windows: replies one after another, the windows taking turns.
+
+A window has at most one reply waiting or under way, so the order in which they ask is fair: who has just been answered
+asks behind all others.
+"""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from halo_weave.errors import EngineUnavailable, HaloError, StoreUnavailable, WindowBusy
+from halo_weave.session.window import Window
+
+_STOP_AGAIN_S = 0.05
+_log = logging.getLogger(__name__)
+
+
+class _Entry:
+    def __init__(self, window: Window, work: Callable[[], object]) -> None:
+        self.window = window
+        self.work = work
+        self.is_over = threading.Event()
+
+
+class TurnQueue:
+    """May be used from any thread. `on_change` hears that a reply begins or ends, `on_lost` that an engine is away."""
+
+    def __init__(self, on_change: Callable[[], None], on_lost: Callable[[EngineUnavailable], None]) -> None:
+        self._on_change = on_change
+        self._on_lost = on_lost
+        self._waiting: deque[_Entry] = deque()
+        self._running: _Entry | None = None
+        self._is_closed = False
+        self._changed = threading.Condition()
+        self._thread = threading.Thread(target=self._run, name="turns", daemon=True)
+        self._thread.start()
+
+    def __len__(self) -> int:
+        """How many wait."""
+        return len(self._waiting)
+
+    def submit(self, window: Window, work: Callable[[], object]) -> int:
+        """Have something done that needs the model; gives how many are ahead. What fails is told in the window."""
+        entry = _Entry(window, work)
+        with self._changed:
+            if self._is_closed:
+                raise StoreUnavailable("The program is ending; nothing was sent.")
+            if self._find(window) is not None:
+                raise WindowBusy(f"The window {window.name} has a reply waiting or under way; wait for it, or stop it.")
+            self._waiting.append(entry)
+            place = len(self._waiting) - 1 + (self._running is not None)
+            self._changed.notify_all()
+            # Told under the lock, so that places are told in the order in which they change.
+            if place:
+                window.log.tell("queue", place=place)
+            return place
+
+    def place(self, window: Window) -> int | None:
+        """How many are ahead of a window that waits; None if it does not wait."""
+        with self._changed:
+            ahead = int(self._running is not None)
+            for number, entry in enumerate(self._waiting):
+                if entry.window is window:
+                    return number + ahead
+            return None
+
+    def is_busy(self, window: Window) -> bool:
+        with self._changed:
+            return self._find(window) is not None
+
+    def stop(self, window: Window) -> None:
+        """Give up a place, or end the reply under way; does nothing if there is neither."""
+        with self._changed:
+            entry = self._find(window)
+            is_waiting = entry is not None and entry is not self._running
+            if entry is not None and is_waiting:
+                self._waiting.remove(entry)
+        if entry is None:
+            window.stop()
+        elif is_waiting:
+            window.log.tell("queue", place=None)
+            self._tell_places()
+        else:
+            window.stop()
+            threading.Thread(target=self._stop_until_over, args=(entry,), name="stopping", daemon=True).start()
+
+    def close(self) -> None:
+        """Ends the reply under way, and waits until it is kept; who waits is told that nothing was sent."""
+        with self._changed:
+            self._is_closed = True
+            given_up = list(self._waiting)
+            self._waiting.clear()
+            running = self._running
+            self._changed.notify_all()
+        for entry in given_up:
+            entry.window.log.tell("queue", place=None)
+            entry.window.log.tell("error", text="The program ended before it was this window's turn; nothing was sent.")
+        if running is not None:
+            self._stop_until_over(running)
+        self._thread.join()
+
+    def _find(self, window: Window) -> _Entry | None:
+        entries = [*self._waiting, *([self._running] if self._running else [])]
+        return next((entry for entry in entries if entry.window is window), None)
+
+    def _stop_until_over(self, entry: _Entry) -> None:
+        # Again and again, because a window forgets a stop that comes just before its work begins.
+        entry.window.stop()
+        while not entry.is_over.wait(_STOP_AGAIN_S):
+            entry.window.stop()
+
+    def _tell_places(self) -> None:
+        with self._changed:
+            ahead = int(self._running is not None)
+            for number, entry in enumerate(self._waiting):
+                entry.window.log.tell("queue", place=number + ahead)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._is_closed)
+                if not self._waiting:
+                    return
+                entry = self._running = self._waiting.popleft()
+                entry.window.log.tell("queue", place=None)
+            self._tell_places()
+            self._on_change()
+            try:
+                self._do(entry)
+            finally:
+                with self._changed:
+                    self._running = None
+                entry.is_over.set()
+                self._tell_end(entry.window)
+
+    def _do(self, entry: _Entry) -> None:
+        window, before = entry.window, entry.window.log.last_number
+        try:
+            entry.work()
+        except HaloError as error:
+            told = window.log.since(before) or ()
+            if not any(event.kind == "error" and event.data["text"] == str(error) for event in told):
+                window.log.tell("error", text=str(error))
+            if isinstance(error, EngineUnavailable):
+                self._on_lost(error)
+        except Exception as error:
+            _log.exception("A turn of the window %s failed.", window.name)
+            window.log.tell("error", text=f"Something went wrong inside ({type(error).__name__}); the log says more.")
+
+    def _tell_end(self, window: Window) -> None:
+        window.log.tell("status", text="")
+        self._on_change()

@@ -1,0 +1,169 @@
+"""Events over WebSockets: exactly what happened after the event that a tab names, or else a fresh state.
+
+There is no queue for a tab, only the number of the last event that it was sent. One that reads slowly gets its events
+later and in larger batches, and once they are too many, a fresh state instead.
+"""
+
+import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from halo_weave.errors import EngineUnavailable, HaloError
+from halo_weave.server import status
+from halo_weave.server.bulletin import NewsKind
+from halo_weave.server.feed import Feed
+from halo_weave.server.program import Program
+from halo_weave.server.refusals import NotFound
+
+BATCH_S = 0.033
+MOST_BEHIND = 512
+"""Events from which on a fresh state is less than they are."""
+STALLED_S = 30.0
+CLOSED, FAILED, UNKNOWN = 4001, 4002, 4404
+"""Codes with which a socket ends: the window was closed, cannot be opened, or is not there."""
+
+
+class Sockets:
+    def __init__(self, program: Program, threads: ThreadPoolExecutor) -> None:
+        self._program = program
+        self._threads = threads
+
+    def routes(self) -> list[WebSocketRoute]:
+        return [
+            WebSocketRoute("/api/windows/{window}/events", self._of_window),
+            WebSocketRoute("/api/events", self._of_program),
+        ]
+
+    async def _of_window(self, socket: WebSocket) -> None:
+        await _while_connected(socket, self._follow_window(socket))
+
+    async def _of_program(self, socket: WebSocket) -> None:
+        await _while_connected(socket, self._follow_program(socket))
+
+    async def _follow_window(self, socket: WebSocket) -> None:
+        seen = _number(socket.query_params.get("since", ""))
+        while True:
+            try:
+                feed = await self._feed(socket.path_params["window"])
+            except NotFound as error:
+                await socket.close(UNKNOWN, str(error)[:120])
+                return
+            except HaloError as error:
+                await socket.close(FAILED, str(error)[:120])
+                return
+            await self._follow(socket, feed, seen)
+            if not feed.is_replaced:
+                await socket.close(CLOSED, "the window was closed")
+                return
+            seen = None
+
+    async def _feed(self, window_id: str) -> Feed:
+        """Of the window, once there is a model."""
+        with self._program.bulletin.wakeups.sleeper() as woken:
+            while True:
+                woken.clear()
+                try:
+                    feed: Feed = await self._in_thread(lambda: self._program.feed(self._program.window(window_id)))
+                    return feed
+                except EngineUnavailable as error:
+                    if self._program.keeper.standing.state == "ready":
+                        self._program.lose_engine(error)
+                await woken.wait()
+
+    async def _follow(self, socket: WebSocket, feed: Feed, seen: int | None) -> None:
+        """Until the window is closed."""
+        with feed.wakeups.sleeper() as woken:
+            while True:
+                woken.clear()
+                events = None if seen is None else feed.since(seen)
+                if events is None or len(events) > MOST_BEHIND:
+                    state, data = await self._in_thread(lambda: _encoded_state(feed))
+                    await _send(socket, data)
+                    seen, events = state, []
+                elif events:
+                    await _send(socket, msgspec.json.encode({"events": events}))
+                    seen = events[-1].number
+                if feed.is_closed and seen == feed.last_number:
+                    return
+                await asyncio.sleep(BATCH_S)
+                await woken.wait()
+
+    async def _follow_program(self, socket: WebSocket) -> None:
+        bulletin = self._program.bulletin
+        with bulletin.wakeups.sleeper() as woken:
+            seen = bulletin.number
+            kinds: list[NewsKind] = ["status", "windows", "jobs"]
+            state = {kind: await self._in_thread(lambda kind=kind: self._news(kind)) for kind in kinds}
+            await _send(socket, msgspec.json.encode({"state": {"event": seen, **state}}))
+            while True:
+                await woken.wait()
+                woken.clear()
+                if news := bulletin.since(seen):
+                    events = [
+                        {
+                            "number": number,
+                            "kind": kind,
+                            "data": await self._in_thread(lambda kind=kind: self._news(kind)),
+                        }
+                        for number, kind in news
+                    ]
+                    await _send(socket, msgspec.json.encode({"events": events}))
+                    seen = news[-1][0]
+                await asyncio.sleep(BATCH_S)
+
+    def _news(self, kind: NewsKind) -> object:
+        match kind:
+            case "status":
+                return status.status(self._program)
+            case "windows":
+                return status.windows(self._program)
+            case "jobs":
+                return self._program.jobs.all()
+
+    async def _in_thread(self, work: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+def _encoded_state(feed: Feed) -> tuple[int, bytes]:
+    state = feed.state()
+    return state["event"], msgspec.json.encode({"state": state})
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
+
+
+async def _send(socket: WebSocket, data: bytes) -> None:
+    """A tab that takes nothing for a while is gone, whatever its connection says."""
+    async with asyncio.timeout(STALLED_S):
+        await socket.send_text(data.decode())
+
+
+async def _while_connected(socket: WebSocket, work: Coroutine[Any, Any, None]) -> None:
+    await socket.accept()
+    working = asyncio.create_task(work)
+    listening = asyncio.create_task(_listen(socket))
+    try:
+        await asyncio.wait({working, listening}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        working.cancel()
+        listening.cancel()
+        results = await asyncio.gather(working, listening, return_exceptions=True)
+    for result in results:
+        expected = (WebSocketDisconnect, TimeoutError, asyncio.CancelledError, RuntimeError, OSError)
+        if isinstance(result, Exception) and not isinstance(result, expected):
+            with suppress(RuntimeError):
+                await socket.close(1011)
+            raise result
+
+
+async def _listen(socket: WebSocket) -> None:
+    """The page has nothing to say here; this notices when it goes."""
+    while (await socket.receive())["type"] != "websocket.disconnect":
+        pass

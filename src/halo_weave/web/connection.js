@@ -1,0 +1,45 @@
+// A WebSocket that comes back by itself and goes on exactly where it was.
+
+const SHORTEST_WAIT = 300;
+const LONGEST_WAIT = 5000;
+
+export class Connection extends EventTarget {
+  #path;
+  #seen;
+  #socket = null;
+  #wait = SHORTEST_WAIT;
+  #isClosed = false;
+
+  // `seen` gives the number of the last event that is known, or undefined for a fresh start.
+  constructor(path, seen) {
+    super();
+    this.#path = path;
+    this.#seen = seen;
+    this.#open();
+  }
+
+  close() {
+    this.#isClosed = true;
+    this.#socket?.close();
+  }
+
+  #open() {
+    if (this.#isClosed) return;
+    const seen = this.#seen?.();
+    const scheme = location.protocol === "https:" ? "wss:" : "ws:";
+    const query = seen === undefined ? "" : `?since=${seen}`;
+    const socket = new WebSocket(`${scheme}//${location.host}${this.#path}${query}`);
+    this.#socket = socket;
+    socket.onopen = () => {
+      this.#wait = SHORTEST_WAIT;
+      this.dispatchEvent(new CustomEvent("open"));
+    };
+    socket.onmessage = (message) => this.dispatchEvent(new CustomEvent("message", { detail: JSON.parse(message.data) }));
+    socket.onclose = () => {
+      if (this.#isClosed || this.#socket !== socket) return;
+      this.dispatchEvent(new CustomEvent("lost"));
+      setTimeout(() => this.#open(), this.#wait);
+      this.#wait = Math.min(2 * this.#wait, LONGEST_WAIT);
+    };
+  }
+}

@@ -1,0 +1,70 @@
+// One entry of the graveyard.
+
+import { app } from "./app.js";
+import { count, element, moment, plural } from "./format.js";
+import { names } from "./names.js";
+import { jumpOnceLiving, resurrect } from "./returning.js";
+import { keyText } from "./api.js";
+
+const SHORT = 110; // about what two lines hold
+
+export function graveView(grave) {
+  const { key, tokens, peak, reason, buried_at: buriedAt } = grave;
+  const who = names()[key.role];
+  const turn = `turn ${turnNumber(key)}`;
+  const heading = element(
+    "div",
+    { className: "grave-head" },
+    element("strong", { textContent: who }),
+    element("span", { textContent: turn }),
+    element("span", { textContent: plural(tokens, "token") }),
+  );
+  if (grave.is_superseded) heading.append(badge("superseded"));
+  else if (grave.is_deleted) heading.append(badge("deleted"));
+  const facts = element("span", { className: "grave-why" });
+  if (peak !== null) facts.append(element("span", { textContent: `peak ${count(peak)}` }), " · ");
+  facts.append(element("time", { dateTime: buriedAt, textContent: moment(buriedAt) }));
+  facts.append(element("span", { className: "grave-reason", textContent: reason }));
+  const label = grave.is_deleted ? "Undelete" : "Resurrect";
+  const back = element("button", { className: "outlined small", textContent: label, "aria-label": `${label}: ${who}, ${turn}` });
+  back.onclick = () => bringBack(grave, back);
+  const view = element("li", { className: "grave" }, heading, words(grave), element("div", { className: "grave-foot" }, facts, back));
+  view.classList.toggle("gone", grave.is_deleted);
+  return view;
+}
+
+// Turns have no upper limit.
+export const turnNumber = (key) => BigInt(key.turn).toLocaleString("en");
+
+async function bringBack(grave, button) {
+  button.disabled = true;
+  const isDone = grave.is_deleted ? await undelete(grave.key) : await resurrect(grave.key);
+  button.disabled = false;
+  if (isDone) button.dispatchEvent(new CustomEvent("brought-back", { bubbles: true }));
+}
+
+async function undelete(key) {
+  if ((await app.attempt(() => app.api.undelete([key]))) === undefined) return false;
+  jumpOnceLiving(keyText(key));
+  return true;
+}
+
+function words({ text }) {
+  const paragraph = element("p", { className: "grave-text" });
+  const isLong = text.length > SHORT || text.trim().split("\n").length > 2;
+  const shorten = () => (paragraph.textContent = isLong ? text.trim().slice(0, 2 * SHORT) : text.trim());
+  shorten();
+  if (!isLong) return paragraph;
+  paragraph.classList.add("short");
+  const more = element("button", { className: "link", textContent: "Show all", "aria-expanded": "false" });
+  more.onclick = () => {
+    const isShort = paragraph.classList.toggle("short");
+    if (isShort) shorten();
+    else paragraph.textContent = text;
+    more.textContent = isShort ? "Show all" : "Show less";
+    more.setAttribute("aria-expanded", String(!isShort));
+  };
+  return element("div", {}, paragraph, more);
+}
+
+const badge = (textContent) => element("span", { className: "tag", textContent });

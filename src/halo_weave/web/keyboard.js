@@ -1,0 +1,46 @@
+// The keys that work everywhere on the page; what an element handled itself is left alone.
+
+import { app } from "./app.js";
+import { openDialog } from "./dialogs.js";
+import { toggleGraveyard } from "./graveyard.js";
+
+const WITH_CONTROL = {
+  k: () => openDialog("search"),
+  "/": () => openDialog("help"),
+  Enter: () => app.attempt(() => app.api.regenerate()),
+};
+
+const PLAIN = {
+  g: () => toggleGraveyard(),
+  n: () => openDialog("notes"),
+  m: () => openDialog("search"),
+  w: () => app.setView(app.view === "weave" ? "read" : "weave"),
+  p: () => app.dispatchEvent(new CustomEvent("pin")),
+};
+
+const isAnswering = () => {
+  const { writing, status, info } = app.model;
+  return Boolean(writing || status || typeof info?.queue === "number");
+};
+
+const isForWriting = (target) => target.closest?.("input, textarea, select, [contenteditable]") !== null;
+
+function actionFor(event) {
+  const isInDialog = document.querySelector("dialog[open]") !== null;
+  if (event.altKey) return null;
+  if (event.ctrlKey || event.metaKey) {
+    const isAllowed = !isInDialog || event.key !== "Enter";
+    return isAllowed ? WITH_CONTROL[event.key] : null;
+  }
+  if (isInDialog) return null;
+  if (event.key === "Escape") return isAnswering() ? () => app.attempt(() => app.api.stop()) : null;
+  return isForWriting(event.target) || event.shiftKey ? null : PLAIN[event.key.toLowerCase()];
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.isComposing || event.repeat) return;
+  const action = actionFor(event);
+  if (!action) return;
+  event.preventDefault();
+  action();
+});

@@ -1,0 +1,78 @@
+// Starts the page: the window that was open last, or the first that there is.
+
+import "./theme.js";
+import { app } from "./app.js";
+import { get, post } from "./api.js";
+import { count, plural } from "./format.js";
+import "./transcript.js";
+import "./composer.js";
+import "./legend.js";
+import "./minimap.js";
+import "./card.js";
+import "./timeline.js";
+import "./windows.js";
+import "./graveyard.js";
+import "./dialogs.js";
+import "./keyboard.js";
+
+const byId = (id) => document.getElementById(id);
+
+function followViews() {
+  for (const view of ["read", "weave"]) byId(`view-${view}`).onclick = () => app.setView(view);
+  const show = () => {
+    for (const view of ["read", "weave"]) byId(`view-${view}`).setAttribute("aria-pressed", String(app.view === view));
+    document.body.dataset.view = app.view;
+  };
+  app.addEventListener("view", show);
+  show();
+}
+
+function followPanels() {
+  const toggle = (button, panel, isOpen) => {
+    byId(button).onclick = () => byId(button).setAttribute("aria-expanded", String(isOpen(byId(panel))));
+  };
+  toggle("toggle-left", "left", (panel) => panel.classList.toggle("open"));
+  byId("left").addEventListener("click", ({ target }) => {
+    if (target.closest(".item")) byId("left").classList.remove("open");
+  });
+}
+
+function followStatus() {
+  app.addEventListener("status", ({ detail }) => {
+    const { engine, memory } = detail;
+    const abilities = [engine.attention?.available && "attention", engine.editing?.available && "editing"].filter(Boolean);
+    byId("engine").dataset.state = engine.state;
+    byId("engine-text").textContent = engine.state === "ready" ? [engine.model, `${count(engine.usable)} tokens`, ...abilities].join(" · ") : engine.text;
+    byId("memory-size").textContent = `Ctrl K · ${plural(memory.chunks - memory.deleted, "chunk")}`;
+  });
+  app.addEventListener("lost", () => {
+    byId("engine").dataset.state = "away";
+    byId("engine-text").textContent = "the server does not answer";
+  });
+  app.addEventListener("connected", () => app.refreshStatus());
+  app.model.addEventListener("reset", () => {
+    byId("window-name").textContent = app.model.info.name;
+    document.title = `${app.model.info.name} · Halo Weave`;
+  });
+  app.model.addEventListener("meta", () => (byId("window-name").textContent = app.model.info.name));
+}
+
+async function start() {
+  followViews();
+  followPanels();
+  followStatus();
+  app.followProgram();
+  for (;;) {
+    try {
+      const windows = await get("/api/windows");
+      const last = localStorage.getItem("halo-window");
+      const known = windows.find(({ id }) => id === last) ?? windows[0];
+      app.open((known ?? (await post("/api/windows", { name: "main" }))).id);
+      return;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+    }
+  }
+}
+
+start();

@@ -1,0 +1,171 @@
+// One window as this tab knows it. The server's state and events come in; what changed goes out as DOM events:
+// reset, chunks (detail: keys), token (detail: text), brightness, meta, status, notice, error.
+
+import { keyText } from "./api.js";
+
+export class WindowModel extends EventTarget {
+  seen = undefined; // the number of the last event that is known
+  info = null; // id, name, budget, usable, overrides …, everything of the state but chunks and writing
+  chunks = []; // in order of place
+  writing = null; // the reply under way, or null
+  status = "";
+  #byKey = new Map();
+
+  get(key) {
+    return this.#byKey.get(key);
+  }
+
+  applyState(state) {
+    const { chunks, writing, ...info } = state;
+    this.seen = state.event;
+    this.info = info;
+    this.status = state.doing ?? "";
+    this.#byKey.clear();
+    this.chunks = [];
+    for (const chunk of chunks) this.#add(chunk);
+    this.#sort();
+    this.writing = writing?.length || state.doing === "answering" ? newWriting(writing ?? []) : null;
+    this.#tell("reset");
+  }
+
+  applyEvents(events) {
+    for (const event of events) {
+      if (this.seen !== undefined && event.number <= this.seen) continue;
+      this.seen = event.number;
+      this.#apply(event.kind, event.data);
+    }
+  }
+
+  #apply(kind, data) {
+    switch (kind) {
+      case "message":
+        this.#addAll(data.chunks);
+        this.writing = newWriting([]);
+        this.#tell("token", "");
+        break;
+      case "token":
+        this.writing ??= newWriting([]);
+        this.writing.pieces.push(data.text);
+        this.#tell("token", data.text);
+        break;
+      case "reply":
+        this.writing = null;
+        this.#addAll(data.chunks);
+        this.status = "";
+        this.#tell("status");
+        break;
+      case "resurrected":
+      case "undeleted":
+        this.#addAll(data.chunks ?? []);
+        break;
+      case "buried":
+        this.#removeAll(data.chunks.map((one) => keyText(one.key)));
+        break;
+      case "deleted":
+        this.#removeAll(data.keys.map(keyText));
+        break;
+      case "merged":
+        this.#removeAll([keyText(data.gone), keyText(data.key)]);
+        if (data.chunk) this.#addAll([data.chunk]);
+        break;
+      case "pinned":
+      case "unpinned":
+        this.#pin(keyText(data.key), kind === "pinned");
+        break;
+      case "brightness":
+        this.#recolour(data);
+        break;
+      case "changed":
+        Object.assign(this.info, data);
+        this.#tell("meta");
+        break;
+      case "stats":
+        this.info.stats = { ...this.info.stats, ...data };
+        for (const name of ["meter", "tokens", "budget", "next_to_bury"]) if (name in data) this.info[name] = data[name];
+        this.#tell("meta");
+        break;
+      case "queue":
+        this.info.queue = data.place;
+        this.#tell("status");
+        break;
+      case "status":
+        this.status = data.text;
+        this.#tell("status");
+        break;
+      case "notice":
+      case "error":
+        if (kind === "error") this.writing = null;
+        this.#tell(kind, data.text);
+        break;
+    }
+  }
+
+  #add(chunk) {
+    const key = keyText(chunk.key);
+    const offsets = new Uint32Array(chunk.pieces.length + 1);
+    chunk.pieces.forEach((piece, place) => (offsets[place + 1] = offsets[place] + piece.length));
+    this.#byKey.set(key, {
+      ...chunk,
+      id: key,
+      turn: chunk.key.turn,
+      role: chunk.key.role,
+      text: chunk.pieces.join(""),
+      offsets,
+      brightness: Float32Array.from(chunk.brightness),
+      buckets: new Uint8Array(chunk.pieces.length),
+      marks: chunk.marks ?? {},
+    });
+    return key;
+  }
+
+  #addAll(chunks) {
+    const keys = chunks.map((chunk) => this.#add(chunk));
+    this.#sort();
+    if (keys.length) this.#tell("chunks", keys);
+  }
+
+  #removeAll(keys) {
+    for (const key of keys) this.#byKey.delete(key);
+    this.#sort();
+    this.#tell("chunks", keys);
+  }
+
+  #pin(key, isPinned) {
+    const chunk = this.#byKey.get(key);
+    if (!chunk) return;
+    chunk.is_pinned = isPinned;
+    if (isPinned) chunk.brightness.fill(10000);
+    this.#tell("chunks", [key]);
+  }
+
+  // Events carry the values of all living words in order, as the layout had them when the reply began.
+  #recolour({ brightness, attention }) {
+    const values = new Int16Array(bytesOf(brightness));
+    const looks = new Uint16Array(bytesOf(attention ?? ""));
+    const words = this.chunks.reduce((sum, chunk) => sum + chunk.pieces.length, 0);
+    if (values.length !== words) return; // of a layout that is not on the page any more; the next state tells
+    let start = 0;
+    for (const chunk of this.chunks) {
+      const end = start + chunk.pieces.length;
+      chunk.brightness.set(values.subarray(start, end));
+      if (looks.length === words) chunk.attention = looks.subarray(start, end);
+      start = end;
+    }
+    this.#tell("brightness");
+  }
+
+  #sort() {
+    this.chunks = [...this.#byKey.values()].sort((a, b) => compareNumbers(a.turn, b.turn) || a.key.chunk - b.key.chunk);
+  }
+
+  #tell(type, detail) {
+    this.dispatchEvent(new CustomEvent(type, { detail }));
+  }
+}
+
+// Decimal texts without an upper limit.
+export const compareNumbers = (a, b) => a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
+
+const bytesOf = (base64) => Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0)).buffer;
+
+const newWriting = (pieces) => ({ pieces: [...pieces] });

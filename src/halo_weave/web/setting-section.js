@@ -1,0 +1,55 @@
+// The fields of one section. The model's and the embedder's are applied together, since one without the other fails.
+
+import { element } from "./format.js";
+import { SettingField } from "./setting-field.js";
+import "./reembedding.js";
+
+const DEFERRED = {
+  engine: "Applying loads the model anew; replies that are under way end first.",
+  embedder: "With another embedder, embed the memory again below.",
+};
+
+export function settingSection(section, settings, store) {
+  const isDeferred = section in DEFERRED;
+  const fields = settings.map((setting) => new SettingField(setting, store, { isDeferred }));
+  const root = element("div", {}, ...fields.map((field) => field.root));
+  if (isDeferred) root.append(applying(section, fields, store));
+  if (section === "embedder") root.append(element("halo-reembedding"));
+  return root;
+}
+
+function applying(section, fields, store) {
+  const note = element("p", { className: "setting-note", role: "status" });
+  const button = element("button", { className: "primary", textContent: "Apply" });
+  const tell = (text, isProblem = false) => {
+    note.textContent = text;
+    note.classList.toggle("problem", isProblem);
+  };
+  button.onclick = async () => {
+    const changed = fields.filter(({ isChanged }) => isChanged);
+    if (!changed.length) return tell("Nothing was changed.");
+    button.disabled = true;
+    try {
+      const text = await store.save(Object.fromEntries(changed.map((field) => [field.name, valueOf(field)])));
+      for (const field of changed) {
+        field.show();
+        field.tell("");
+      }
+      tell(text);
+    } catch (error) {
+      const meant = error.field ?? changed.find(({ name }) => error.message.includes(name));
+      if (meant) meant.tell(error.message, true);
+      tell(meant ? "Nothing was changed." : error.message, true);
+    }
+    button.disabled = false;
+  };
+  return element("div", { className: "applying" }, button, element("span", { className: "quiet", textContent: DEFERRED[section] }), note);
+}
+
+function valueOf(field) {
+  try {
+    return field.read();
+  } catch (error) {
+    throw Object.assign(error, { field });
+  }
+}

@@ -1,0 +1,275 @@
+// The living context, newest below. Two views of the same tokens: read (Markdown) and weave (brightness).
+
+import { app } from "./app.js";
+import { compareNumbers } from "./model.js";
+import { count, date, element, plural } from "./format.js";
+import { Painter, Scale } from "./heat.js";
+import { WritingView } from "./writing-view.js";
+import { names, showRendered, turnView } from "./turn-view.js";
+
+const NEAR_BOTTOM = 120;
+const NEW_BRIGHTNESS = 10000;
+
+class Transcript extends HTMLElement {
+  scale = new Scale();
+  mode = "brightness"; // or attention, age
+  isLinear = false;
+  #painter = new Painter();
+  #list;
+  #visible = new Set();
+  #observer;
+  #writing;
+  #gaps = [];
+  #past = null; // the moment that the timeline shows, or null for now
+  #paintIsDue = false;
+
+  connectedCallback() {
+    this.#list = element("div", { className: "turns", role: "log", "aria-live": "off", "aria-label": "Conversation", tabIndex: 0 });
+    this.#writing = new WritingView();
+    this.append(this.#list);
+    this.#observer = new IntersectionObserver((entries) => this.#see(entries), { root: this.#list, rootMargin: "300px" });
+    const { model } = app;
+    model.addEventListener("reset", () => this.#rebuild({ toEnd: true }));
+    model.addEventListener("chunks", ({ detail }) => this.#change(detail));
+    model.addEventListener("token", ({ detail }) => this.#write(detail));
+    model.addEventListener("brightness", () => this.#schedulePaint());
+    app.addEventListener("view", () => this.#showView());
+    app.addEventListener("jump", ({ detail }) => this.jumpTo(detail));
+    app.addEventListener("names", () => this.#rebuild({}));
+    app.addEventListener("past", ({ detail }) => this.#showPast(detail));
+    this.#list.addEventListener("click", (event) => this.#lock(event));
+    this.#list.addEventListener("pointermove", (event) => this.#preview(event));
+    this.#showView();
+  }
+
+  get chunks() {
+    return this.#past ? this.#past.chunks : app.model.chunks;
+  }
+
+  // What the colours stand for, for each token of a chunk.
+  values(chunk) {
+    if (this.mode === "attention" && chunk.attention) return chunk.attention;
+    if (this.mode === "age") return this.#ages.get(chunk.id) ?? chunk.brightness;
+    return chunk.brightness;
+  }
+
+  setMode(mode, isLinear = this.isLinear) {
+    this.mode = mode;
+    this.isLinear = isLinear;
+    this.#schedulePaint();
+  }
+
+  jumpTo(key) {
+    const view = this.#list.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    if (!view) return;
+    view.scrollIntoView({ block: "center", behavior: "smooth" });
+    view.focus({ preventScroll: true });
+    view.classList.add("found");
+    setTimeout(() => view.classList.remove("found"), 2000);
+  }
+
+  #rebuild({ toEnd = false }) {
+    const wasNear = toEnd || this.#isNearBottom();
+    this.#painter.clearAll();
+    this.#visible.clear();
+    this.#observer.disconnect();
+    this.#list.replaceChildren();
+    const turns = groupedByTurn(this.chunks);
+    if (!turns.length && !app.model.writing) this.#list.append(welcome());
+    const gaps = this.#gapViews();
+    const newest = turns.findLast(([first]) => first.role === "assistant");
+    for (const chunks of turns) {
+      const gap = gaps.get(chunks[0].id);
+      if (gap) this.#list.append(gap);
+      this.#list.append(turnView(chunks, { isNewest: chunks === newest && !this.#past, gaps }));
+    }
+    if (gaps.has(null)) this.#list.append(gaps.get(null));
+    if (!this.#past) this.#list.append(this.#writing);
+    this.#writing.show(app.model.writing);
+    for (const view of this.#list.querySelectorAll(".chunk")) this.#observer.observe(view);
+    this.#schedulePaint();
+    if (!this.#past) this.#askForGaps();
+    if (wasNear) this.#list.scrollTop = this.#list.scrollHeight;
+  }
+
+  #change(keys) {
+    if (this.#past) return;
+    // What came or went mostly stands together; the browser draws only what can be seen, so all is laid out anew.
+    for (const key of keys) this.#painter.clear(key);
+    const anchor = this.#anchor();
+    this.#rebuild({});
+    anchor?.();
+  }
+
+  // Keeps what the person reads in place while something above it comes or goes.
+  #anchor() {
+    if (this.#isNearBottom()) return null;
+    const top = this.#list.getBoundingClientRect().top;
+    const view = [...this.#visible].find((one) => one.getBoundingClientRect().bottom > top);
+    if (!view) return null;
+    const { key } = view.dataset;
+    const before = view.getBoundingClientRect().top;
+    return () => {
+      const now = this.#list.querySelector(`[data-key="${CSS.escape(key)}"]`);
+      if (now) this.#list.scrollTop += now.getBoundingClientRect().top - before;
+    };
+  }
+
+  #write(text) {
+    if (this.#past) return;
+    const wasNear = this.#isNearBottom();
+    this.#writing.add(text, app.model.writing);
+    if (wasNear) this.#list.scrollTop = this.#list.scrollHeight;
+  }
+
+  #see(entries) {
+    for (const { target, isIntersecting } of entries) {
+      const chunk = this.#chunkOf(target);
+      if (!chunk || !isIntersecting) {
+        this.#visible.delete(target);
+        this.#painter.clear(target.dataset.key);
+        continue;
+      }
+      this.#visible.add(target);
+      if (app.view === "read") showRendered(target, chunk);
+    }
+    this.#schedulePaint();
+  }
+
+  #chunkOf(view) {
+    return this.#past ? this.#past.byKey.get(view.dataset.key) : app.model.get(view.dataset.key);
+  }
+
+  #schedulePaint() {
+    if (this.#paintIsDue) return;
+    this.#paintIsDue = true;
+    requestAnimationFrame(() => {
+      this.#paintIsDue = false;
+      this.#paint();
+    });
+  }
+
+  #paint() {
+    if (this.mode === "age") this.#findAges();
+    const values = this.chunks.map((chunk) => this.values(chunk));
+    this.scale.fit(values, this.isLinear);
+    this.dispatchEvent(new CustomEvent("scaled"));
+    if (app.view !== "weave") return;
+    for (const view of this.#visible) {
+      const chunk = this.#chunkOf(view);
+      if (!chunk) continue;
+      const brightness = this.values(chunk);
+      let peak = 0;
+      for (let place = 0; place < chunk.buckets.length; place += 1) {
+        const bucket = this.scale.settled(brightness[place], chunk.buckets[place]);
+        chunk.buckets[place] = bucket;
+        if (bucket > peak) peak = bucket;
+      }
+      view.dataset.peak = peak;
+      view.classList.toggle("next", app.model.info?.next_to_bury === chunk.peak && !chunk.is_pinned);
+      this.#painter.paint(chunk.id, view.querySelector(".words").firstChild, chunk.offsets, chunk.buckets);
+    }
+  }
+
+  #ages = new Map();
+  #findAges() {
+    const total = this.chunks.reduce((sum, chunk) => sum + chunk.pieces.length, 0);
+    let start = 0;
+    this.#ages.clear();
+    for (const chunk of this.chunks) {
+      this.#ages.set(chunk.id, Float32Array.from(chunk.pieces, (_, place) => (NEW_BRIGHTNESS * (start + place)) / total));
+      start += chunk.pieces.length;
+    }
+  }
+
+  #showView() {
+    this.dataset.view = app.view;
+    if (app.view === "read") {
+      for (const view of this.#visible) {
+        const chunk = this.#chunkOf(view);
+        if (chunk) showRendered(view, chunk);
+      }
+    }
+    this.#writing?.show(app.model.writing);
+    this.#schedulePaint();
+  }
+
+  async #askForGaps() {
+    const gaps = await app.api.gaps().catch(() => null);
+    if (gaps === null || JSON.stringify(gaps) === JSON.stringify(this.#gaps)) return;
+    this.#gaps = gaps;
+    const anchor = this.#anchor();
+    this.#rebuild({});
+    anchor?.();
+  }
+
+  #gapViews() {
+    const views = new Map();
+    if (this.#past) return views;
+    for (const gap of this.#gaps) {
+      const before = gap.before ? `${gap.before.turn}.${gap.before.chunk}.${gap.before.role}` : null;
+      const [from, to] = [date(gap.from), date(gap.to)];
+      const label = `${plural(gap.chunks, "chunk")} · ${count(gap.tokens)} tokens faded here · ${from === to ? from : `${from} – ${to}`}`;
+      const open = () => app.dispatchEvent(new CustomEvent("gap", { detail: gap }));
+      views.set(before, element("div", { className: "gap" }, element("button", { textContent: label, onclick: open, title: "Show what was buried here" })));
+    }
+    return views;
+  }
+
+  #showPast(past) {
+    this.#past = past && { ...past, byKey: new Map(past.chunks.map((chunk) => [chunk.id, chunk])) };
+    this.classList.toggle("past", Boolean(past));
+    this.#rebuild({});
+  }
+
+  #isNearBottom() {
+    return this.#list.scrollHeight - this.#list.scrollTop - this.#list.clientHeight < NEAR_BOTTOM;
+  }
+
+  // Which token is under the pointer.
+  #tokenAt(event) {
+    const view = event.target.closest?.(".chunk");
+    const chunk = view && this.#chunkOf(view);
+    if (!chunk || app.view !== "weave") return null;
+    const caret = document.caretPositionFromPoint?.(event.clientX, event.clientY);
+    if (!caret || caret.offsetNode !== view.querySelector(".words").firstChild) return null;
+    let place = chunk.offsets.findIndex((offset) => offset > caret.offset) - 1;
+    if (place < 0) place = chunk.pieces.length - 1;
+    return { chunk, place, value: this.values(chunk)[place] };
+  }
+
+  #preview(event) {
+    if (event.pointerType !== "mouse") return;
+    app.dispatchEvent(new CustomEvent("token-preview", { detail: this.#tokenAt(event) }));
+  }
+
+  #lock(event) {
+    const token = this.#tokenAt(event);
+    if (token) app.dispatchEvent(new CustomEvent("token-lock", { detail: token }));
+  }
+}
+
+function groupedByTurn(chunks) {
+  const turns = [];
+  for (const chunk of chunks) {
+    const last = turns[turns.length - 1];
+    if (last && last[0].turn === chunk.turn && last[0].role === chunk.role) last.push(chunk);
+    else turns.push([chunk]);
+  }
+  return turns;
+}
+
+function welcome() {
+  const isBundled = app.status?.engine?.is_bundled;
+  const words = element(
+    "div",
+    { className: "welcome" },
+    element("h2", { textContent: "One conversation that never ends" }),
+    element("p", { textContent: "Say something. What the model looks at while it answers stays bright; what it ignores fades and leaves its context, word for word, into the memory. When it matters again it comes back at its place, in this window or any other." }),
+  );
+  if (isBundled) words.append(element("p", { className: "quiet", textContent: "The bundled model is very small and often wrong. Start with --model your.gguf, or --engine URL for a server, to use your own." }));
+  return words;
+}
+
+customElements.define("halo-transcript", Transcript);
+export { compareNumbers, names };

@@ -1,0 +1,109 @@
+// One turn in the transcript: who, when, its chunks, and what can be done with them.
+
+import { app } from "./app.js";
+import { element, moment } from "./format.js";
+import { names } from "./names.js";
+import { rendered } from "./rendering.js";
+
+export { names };
+
+export function turnView(chunks, { isNewest, gaps }) {
+  const [first] = chunks;
+  const article = element("article", { className: `turn ${first.role}`, "data-turn": `${first.turn}.${first.role}` });
+  article.setAttribute("aria-label", `${names()[first.role]}, ${moment(first.time)}`);
+  article.append(heading(chunks, isNewest));
+  for (const chunk of chunks) {
+    if (chunk !== first && gaps.has(chunk.id)) article.append(gaps.get(chunk.id));
+    article.append(chunkView(chunk));
+  }
+  return article;
+}
+
+export function chunkView(chunk) {
+  const words = element("p", { className: "words" }, chunk.text);
+  const view = element("div", { className: "chunk", tabIndex: 0 }, words, controls(chunk));
+  view.dataset.key = chunk.id;
+  view.classList.toggle("pinned", chunk.is_pinned);
+  return view;
+}
+
+// Put the chunk's Markdown in place of its bare words, once it is there.
+export async function showRendered(view, chunk) {
+  if (view.querySelector(".rendered")) return;
+  const html = await rendered(chunk.text);
+  if (html === null || !view.isConnected || view.querySelector(".rendered")) return;
+  const made = element("div", { className: "rendered" });
+  made.innerHTML = html; // sanitised by the server, and the page allows no script but its own
+  addCopyButtons(made);
+  view.querySelector(".words").after(made);
+}
+
+export function addCopyButtons(root) {
+  for (const block of root.querySelectorAll("pre")) {
+    const button = element("button", { className: "copy outlined", textContent: "Copy" });
+    button.onclick = async () => {
+      await navigator.clipboard.writeText(block.querySelector("code")?.textContent ?? block.textContent);
+      button.textContent = "Copied";
+      setTimeout(() => (button.textContent = "Copy"), 1500);
+    };
+    block.append(button);
+  }
+}
+
+function heading(chunks, isNewest) {
+  const [first] = chunks;
+  const header = element("header", {}, element("strong", { textContent: names()[first.role] }), element("time", { dateTime: first.time, textContent: moment(first.time) }));
+  const returned = chunks.find((chunk) => chunk.returned);
+  if (returned) header.append(badge("returned", "returned", returned.returned));
+  if (chunks.some((chunk) => chunk.is_pinned)) header.append(badge("pin", "pinned", "Pinned chunks are never buried."));
+  const ending = chunks[chunks.length - 1].marks.ending;
+  if (ending && ending !== "end") header.append(badge("ending", ending, endingInWords(ending)));
+  if (first.marks.reflection) header.append(badge("reflection", "reflection", "The model was asked to sum up."));
+  if (chunks.some((chunk) => chunk.is_foreign)) header.append(badge("foreign", "other model", "Written with another model and read in the tokens of this one."));
+  header.append(messageControls(chunks, isNewest));
+  return header;
+}
+
+const endingInWords = (ending) =>
+  ({ stopped: "You stopped this reply.", length: "The reply was as long as it may be; Continue lets it go on.", interrupted: "The program ended in the middle of this reply.", failed: "The engine failed in the middle of this reply." })[ending] ?? ending;
+
+const badge = (kind, text, title) => element("span", { className: `badge ${kind}`, textContent: text, title });
+
+function messageControls(chunks, isNewest) {
+  const [first] = chunks;
+  const bar = element("span", { className: "controls" });
+  const text = () => chunks.map((chunk) => chunk.text).join("");
+  bar.append(button("Copy", "Copy this message", async () => {
+    await navigator.clipboard.writeText(text());
+    app.say("Copied.", { seconds: 2 });
+  }));
+  if (first.role === "user") bar.append(button("Edit", "Ask this in other words", () => app.dispatchEvent(new CustomEvent("edit", { detail: { turn: first.turn, text: text() } }))));
+  if (first.role === "assistant" && isNewest) {
+    bar.append(button("Regenerate", "Have it answered again (Ctrl+Enter)", () => app.attempt(() => app.api.regenerate())));
+    bar.append(button("Continue", "Let the model write on", () => app.attempt(() => app.api.continue())));
+  }
+  return bar;
+}
+
+function controls(chunk) {
+  const bar = element("div", { className: "controls" });
+  const act = (action) => () => app.attempt(() => app.api.chunk(chunk.key, action));
+  bar.append(chunk.is_pinned ? button("Unpin", "May be buried again", act("unpin")) : button("Pin", "Never bury this (P)", act("pin")));
+  if (chunk.key.chunk > 0) bar.append(button("Merge", "Merge with the chunk before", act("merge")));
+  bar.append(button("Delete", "Delete for all windows; can be undone", () => deleteChunk(chunk)));
+  return bar;
+}
+
+export async function deleteChunk(chunk) {
+  const deletion = await app.attempt(() => app.api.chunk(chunk.key, "delete"));
+  if (!deletion) return;
+  if (deletion.question) app.dispatchEvent(new CustomEvent("hand-back", { detail: deletion.question }));
+  const parts = deletion.keys.length;
+  app.say(parts === 1 ? "Deleted." : `Deleted ${parts} chunks.`, {
+    action: { label: "Undo", run: () => app.attempt(() => app.api.undelete(deletion.keys)) },
+  });
+}
+
+function button(label, title, onclick) {
+  return element("button", { textContent: label, title, onclick, "aria-label": `${label}: ${title}` });
+}
