@@ -30,7 +30,7 @@ class Frames:
     def opening(self, role: Role, time: datetime, *, follows_gap: bool) -> Sequence[Token]:
         return [Token(OPEN, f"{time}"), Token(OPEN, role), *([Token(DATE, "")] if follows_gap else [])]
 
-    def closing(self, role: Role) -> Sequence[Token]:
+    def closing(self, role: Role, time: datetime) -> Sequence[Token]:
         return [Token(CLOSE, role)]
 
 
@@ -164,9 +164,14 @@ def test_the_model_sees_when_a_user_spoke_and_dates_at_gaps() -> None:
     def text(frames: ChatFrames, role: Role, *, follows_gap: bool) -> str:
         return "".join(token.text for token in frames.opening(role, time, follows_gap=follows_gap))
 
+    def closing(frames: ChatFrames, role: Role) -> str:
+        return "".join(token.text for token in frames.closing(role, time))
+
     timed = ChatFrames(engine, "Be kind.", shows_times=True, zone=BEGIN.tzinfo)
     plain = ChatFrames(engine, "", shows_times=False, zone=BEGIN.tzinfo)
-    assert text(timed, "user", follows_gap=False) == "<|im_start|>user\n[2026-03-04 05:06] "
+    assert text(timed, "user", follows_gap=True) == "<|im_start|>user\n"
+    assert closing(timed, "user") == "\n(sent on 2026-03-04 at 05:06)<|im_end|>\n"
+    assert closing(timed, "assistant") == closing(plain, "user") == "<|im_end|>\n"
     assert text(timed, "assistant", follows_gap=False) == "<|im_start|>assistant\n"
     assert text(timed, "assistant", follows_gap=True) == "<|im_start|>assistant\n[2026-03-04] "
     assert text(plain, "user", follows_gap=False) == "<|im_start|>user\n"

@@ -71,7 +71,7 @@ def test_question_and_answer_are_in_the_memory_word_for_word_at_their_positions(
     reply = send(window, "  How long is\n\nthe river? ")
     assert stored_text(window.memory, 1) == "  How long is\n\nthe river? "
     assert stored_text(window.memory, 2) == reply.text
-    assert reply.text.endswith("How long is\n\nthe river? ")
+    assert "How long is\n\nthe river? " in reply.text
     positions = positions_of(list(window.life.context))
     assert positions == list(range(len(positions)))
     assert "".join(token.text for token in window.memory.tokens_by_positions(positions)) == (
@@ -198,8 +198,8 @@ def test_a_reply_that_is_stopped_before_it_begins_leaves_the_question(window: Wi
     reply = send(window, "How long is the river?")
     assert (reply.text, reply.ending) == ("", "stopped")
     assert [key for key, _ in living(window)] == [ChunkKey(1, 0, "user")]
-    assert continue_reply(window).text.endswith("How long is the river?")
-    assert stored_text(window.memory, 2).endswith("How long is the river?")
+    assert "How long is the river?" in continue_reply(window).text
+    assert "How long is the river?" in stored_text(window.memory, 2)
 
 
 def test_stopping_a_window_that_says_nothing_does_nothing(window: Window) -> None:

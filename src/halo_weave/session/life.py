@@ -56,7 +56,7 @@ class Life:
 
     def frame_tokens(self, turn: TurnKey, time: datetime) -> int:
         opening = self.frames.opening(turn.role, time, follows_gap=False)
-        return len(opening) + len(self.frames.closing(turn.role))
+        return len(opening) + len(self.frames.closing(turn.role, time))
 
     def prune(self, budget: int) -> Holding | None:
         """Bury what is dimmest until the context fits; gives what holds it if it does not. 0 does not prune."""

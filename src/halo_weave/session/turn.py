@@ -128,7 +128,7 @@ def _tokens_of(window: Window, text: str) -> list[Token]:
 def _new_tokens(window: Window, tokens: list[Token], time: datetime) -> int:
     """What a message adds to the context before the reply begins."""
     frames = window.life.frames
-    question = len(frames.opening("user", time, follows_gap=False)) + len(frames.closing("user"))
+    question = len(frames.opening("user", time, follows_gap=False)) + len(frames.closing("user", time))
     return question + len(tokens) + len(frames.opening("assistant", time, follows_gap=False))
 
 
@@ -144,7 +144,7 @@ def _make_room(window: Window, new: int, current: Collection[TurnKey]) -> None:
 def _plan_room(window: Window, new: int, current: Collection[TurnKey]) -> tuple[int, PruningPlan]:
     usable, longest = window.usable_tokens, window.settings.generation.max_tokens
     frames = window.life.frames
-    room = usable - new - longest - len(frames.closing("assistant"))
+    room = usable - new - longest - len(frames.closing("assistant", window.clock()))
     plan = window.life.plan_pruning(max(1, room), current)
     if plan.held_by is not None or room < 1:
         pinned = plan.held_by.pinned + plan.held_by.anchors if plan.held_by else 0
@@ -254,4 +254,4 @@ def _write_reply(window: Window, under_way: _Exchange, written: Written, state: 
 
 def _frame_of_reply(window: Window, time: datetime) -> int:
     frames = window.life.frames
-    return len(frames.opening("assistant", time, follows_gap=False)) + len(frames.closing("assistant"))
+    return len(frames.opening("assistant", time, follows_gap=False)) + len(frames.closing("assistant", time))

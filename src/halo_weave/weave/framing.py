@@ -10,7 +10,10 @@ from halo_weave.text.chat_template import Role
 
 
 class ChatFrames:
-    """`shows_times` puts the time before what a user says; a gap is dated in any case. Times are those of `zone`."""
+    """`shows_times` puts the time behind what a user says; a gap is dated in any case. Times are those of `zone`.
+
+    Small models take a date before a question for a part of it and answer strangely; behind it they do not.
+    """
 
     def __init__(self, engine: Engine, system_prompt: str, *, shows_times: bool, zone: tzinfo | None = None) -> None:
         self._engine = engine
@@ -19,22 +22,26 @@ class ChatFrames:
         system = turns.turn_tokens(engine, "system", system_prompt) if system_prompt else []
         self._beginning = [*turns.start_tokens(engine), *system]
         self._opened = lru_cache(maxsize=4096)(self._tokens_of_opening)
-        self._closed: dict[Role, list[Token]] = {}
+        self._closed = lru_cache(maxsize=4096)(self._tokens_of_closing)
 
     @property
     def beginning(self) -> Sequence[Token]:
         return self._beginning
 
     def opening(self, role: Role, time: datetime, *, follows_gap: bool) -> Sequence[Token]:
-        said = time.astimezone(self._zone)
-        if role == "user" and self._shows_times:
-            return self._opened(role, f"[{said:%Y-%m-%d %H:%M}] ")
-        return self._opened(role, f"[{said:%Y-%m-%d}] " if follows_gap else "")
+        is_dated = follows_gap and not self._tells_time(role)
+        return self._opened(role, f"[{time.astimezone(self._zone):%Y-%m-%d}] " if is_dated else "")
 
-    def closing(self, role: Role) -> Sequence[Token]:
-        if role not in self._closed:
-            self._closed[role] = turns.closing_tokens(self._engine, role)
-        return self._closed[role]
+    def closing(self, role: Role, time: datetime) -> Sequence[Token]:
+        said = time.astimezone(self._zone)
+        return self._closed(role, f"\n(sent on {said:%Y-%m-%d} at {said:%H:%M})" if self._tells_time(role) else "")
+
+    def _tells_time(self, role: Role) -> bool:
+        return role == "user" and self._shows_times
+
+    def _tokens_of_closing(self, role: Role, date: str) -> tuple[Token, ...]:
+        written = self._engine.tokenize(date) if date else []
+        return *written, *turns.closing_tokens(self._engine, role)
 
     def _tokens_of_opening(self, role: Role, date: str) -> tuple[Token, ...]:
         written = self._engine.tokenize(date) if date else []

@@ -35,7 +35,7 @@ class Frames(Protocol):
 
     def opening(self, role: Role, time: datetime, *, follows_gap: bool) -> Sequence[Token]: ...
 
-    def closing(self, role: Role) -> Sequence[Token]: ...
+    def closing(self, role: Role, time: datetime) -> Sequence[Token]: ...
 
 
 class Span(NamedTuple):
@@ -92,7 +92,7 @@ def lay_out(
             _put(layout, chunk, start + (chunk.first_position - chunk.turn_start) * spread)
         if opened is not None and opened.turn == turn:
             return layout._replace(spread=spread)
-        layout.placed.extend(_run(start + _TO_CLOSING, frames.closing(turn.role)))
+        layout.placed.extend(_run(start + _TO_CLOSING, frames.closing(turn.role, members[0].time)))
     if opened is not None:
         opening = frames.opening(opened.turn.role, opened.time, follows_gap=False)
         _open(layout, opened.turn_start, opening)
@@ -102,7 +102,7 @@ def lay_out(
 def size_of(chunks: Iterable[LiveChunk], frames: Frames, *, gap: timedelta | None = None) -> int:
     """How many tokens `lay_out` would give."""
     return len(frames.beginning) + sum(
-        len(opening) + sum(len(chunk.tokens) for chunk in members) + len(frames.closing(turn.role))
+        len(opening) + sum(len(chunk.tokens) for chunk in members) + len(frames.closing(turn.role, members[0].time))
         for turn, members, opening in _turns(chunks, frames, gap)
     )
 

@@ -68,8 +68,9 @@ export class SettingField {
 
   #change() {
     this.isChanged = true;
-    if (this.#isDeferred) return this.tell("Not applied yet.");
-    return this.#attempt(() => this.#store.save({ [this.name]: this.read() }));
+    // Beside the name, not below: nothing may move while the button is being pressed.
+    if (this.#isDeferred) this.#origin.textContent = "not applied yet";
+    else this.#attempt(() => this.#store.save({ [this.name]: this.read() }));
   }
 
   async #attempt(action) {

@@ -5,7 +5,7 @@ import { SettingField } from "./setting-field.js";
 import "./reembedding.js";
 
 const DEFERRED = {
-  engine: "Applying loads the model anew; replies that are under way end first.",
+  engine: "Applying loads the model anew.",
   embedder: "With another embedder, embed the memory again below.",
 };
 
@@ -38,7 +38,8 @@ function applying(section, fields, store) {
       tell(text);
     } catch (error) {
       const meant = error.field ?? changed.find(({ name }) => error.message.includes(name));
-      if (meant) meant.tell(error.message, true);
+      meant?.tell(error.message, true);
+      meant?.root.scrollIntoView({ block: "nearest" });
       tell(meant ? "Nothing was changed." : error.message, true);
     }
     button.disabled = false;

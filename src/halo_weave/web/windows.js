@@ -53,7 +53,7 @@ class Windows extends Part {
     const isOnly = this.#entries.length === 1;
     const { info, status } = app.model;
     if (!isCurrent || info?.id !== entry.id) return { ...entry, isCurrent, isOnly };
-    return { ...entry, isCurrent, isOnly, is_open: true, name: info.name, tokens: info.tokens, doing: status };
+    return { ...entry, isCurrent, isOnly, is_open: true, tokens: info.tokens, doing: status };
   }
 
   async #begin() {
