@@ -46,7 +46,7 @@ def chunk(turn: int, index: int, role: Role, tokens: int) -> Chunk:
 
 
 def hit(chunk: Chunk) -> Hit:
-    return Hit(0, chunk, 1.0, None, None, None, None)
+    return Hit(0, chunk, 1.0, None, None, None, None, None)
 
 
 @pytest.fixture

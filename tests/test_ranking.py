@@ -1,4 +1,4 @@
-"""Two rankings become one; words that are worth looking for; answers that differ from each other."""
+"""Rankings become one order; words that are worth looking for; answers that differ from each other."""
 
 from random import Random
 
@@ -40,9 +40,21 @@ def test_found_twice_beats_found_once() -> None:
 
 
 def test_the_score_is_the_sum_of_reciprocal_ranks() -> None:
-    first, second = fused([candidate(1, 0.9, 2.0), candidate(2, 0.1, 7.0)], k=10, user_boost=1.0)
-    assert (first.candidate.id, first.vector_rank, first.word_rank) == (1, 1, 2)
+    first, second = fused([candidate(1, 0.9, 2.0), candidate(100, 0.1, 7.0)], k=10, user_boost=1.0)
+    assert (first.candidate.id, first.vector_rank, first.word_rank, first.around_rank) == (1, 1, 2, 2)
     assert first.score == second.score == 1 / 11 + 1 / 12
+
+
+def test_words_in_the_neighbourhood_count_half_a_step_away() -> None:
+    alone, beside, far = candidate(1, None, 4.0), candidate(101, None, 3.0), candidate(109, None, 3.9)
+    ranked = fused([alone, beside, candidate(102, None, 3.5), far], k=10, user_boost=1.0)
+    assert {one.candidate.id: one.around_rank for one in ranked} == {1: 3, 101: 2, 102: 1, 109: 4}
+    assert {one.candidate.id: one.word_rank for one in ranked} == {1: 1, 101: 4, 102: 3, 109: 2}
+
+
+def test_a_chunk_with_the_words_themselves_beats_its_neighbour_that_means_the_same() -> None:
+    ranked = fused([candidate(5, 0.5, 9.0), candidate(6, 0.6, None), candidate(7, 0.1, None)], k=10, user_boost=1.0)
+    assert ranked[0].candidate.id == 5
 
 
 def test_ties_stand_in_order_of_position() -> None:
@@ -78,7 +90,7 @@ def test_a_better_rank_never_lowers_a_chunk(candidates: list[Candidate]) -> None
     ranked = fused(candidates, k=60, user_boost=1.0)
     for better in ranked:
         for worse in ranked:
-            if _outranks(better.vector_rank, worse.vector_rank) and _outranks(better.word_rank, worse.word_rank):
+            if all(map(_outranks, better[2:], worse[2:])):
                 assert better.score >= worse.score
 
 

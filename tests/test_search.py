@@ -71,6 +71,11 @@ class Talk:
             self.store.put_vectors(self.embedder.name, {chunk_id: self.embedder.embed([text])[0]})
         return chunk.key
 
+    def say_nothing_alike(self) -> None:
+        """Enough for what was said before not to be around what comes next."""
+        for _ in range(4):
+            self.say("zzz")
+
     def find(self, text: str, **wanted: Any) -> list[str]:
         return [hit.chunk.text for hit in self.hits(text, **wanted)]
 
@@ -130,11 +135,15 @@ def test_words_find_what_meaning_cannot(open_talk: Talks, minilm: Embedder) -> N
 
 def test_a_hit_says_why(open_talk: Talks) -> None:
     talk = open_talk()
-    talk.say("owl owl")
-    talk.say("low wool")
+    for text in ("owl owl", "low wool"):
+        talk.say(text)
+        talk.say_nothing_alike()
     talk.say("an owl", embed=False)
-    talk.say("zzz")
-    both, meaning, unembedded = talk.hits("owl", limit=3)
+    first, *_ = hits = talk.hits("owl")
+    both, meaning, unembedded = (
+        {hit.chunk.text: hit for hit in hits}[text] for text in ("owl owl", "low wool", "an owl")
+    )
+    assert first == both
     assert (both.chunk.text, both.vector_rank, both.word_rank) == ("owl owl", 1, 1)
     assert both.similarity == pytest.approx(1, abs=1e-4)
     assert both.word_score is not None
@@ -156,9 +165,12 @@ def test_a_user_is_preferred_by_the_boost(open_talk: Talks) -> None:
 
 def test_equal_chunks_stand_in_order_of_position(open_talk: Talks) -> None:
     talk = open_talk()
-    keys = [talk.say("the same words") for _ in range(8)]
+    keys = []
+    for _ in range(4):
+        keys.append(talk.say("the same words"))
+        talk.say_nothing_alike()
     first = talk.hits("same words")
-    assert [hit.chunk.key for hit in first] == keys
+    assert [hit.chunk.key for hit in first][: len(keys)] == keys
     assert talk.hits("same words") == first
 
 
@@ -211,7 +223,7 @@ def test_deleted_never_appears(open_talk: Talks) -> None:
     talk = open_talk()
     keys = [talk.say(f"owl number {number}") for number in range(6)]
     talk.store.delete(keys[:3], "test")
-    assert [hit.chunk.key for hit in talk.hits("owl number")] == keys[3:]
+    assert {hit.chunk.key for hit in talk.hits("owl number")} == set(keys[3:])
     talk.store.undelete(keys[:1], "test")
     assert {hit.chunk.key for hit in talk.hits("owl number")} == {keys[0], *keys[3:]}
 

@@ -38,6 +38,7 @@ class Hit(msgspec.Struct, frozen=True):
     similarity: float | None
     vector_rank: int | None
     word_rank: int | None
+    around_rank: int | None
     word_score: float | None
 
 
@@ -153,6 +154,7 @@ class MemorySearch:
                 similarity=similarities.get(one.candidate.id, one.candidate.similarity),
                 vector_rank=one.vector_rank,
                 word_rank=one.word_rank,
+                around_rank=one.around_rank,
                 word_score=one.candidate.word_score,
             )
             for one in ranked

@@ -23,4 +23,4 @@ class SearchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     common_words_share: Annotated[
         float,
         msgspec.Meta(gt=0, le=1, description="Words in more than this share of all chunks are not looked for."),
-    ] = 0.1
+    ] = 0.5  # BM25 itself gives nothing to words that more than half of all chunks have

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from halo_weave.errors import InputError, StoreConflict, StoreUnavailable
-from halo_weave.memory import sqlite_settings
+from halo_weave.memory import sqlite_burials, sqlite_settings
 from halo_weave.memory.numbers import key_of_number, text_of_number
 from halo_weave.memory.records import ChunkKey
 from halo_weave.memory.sqlite_chunks import existing
@@ -42,6 +42,7 @@ def forget(connection: sqlite3.Connection, keys: Sequence[ChunkKey]) -> None:
             )
         parts = [part for (part,) in connection.execute(_ITSELF_AND_MERGED, (chunk_id,))]
         for part in parts:
+            sqlite_burials.remove_of_chunk(connection, part)
             connection.execute(
                 "INSERT INTO forgotten SELECT id, turn, number, role,"
                 " CASE WHEN merged_into IS NULL THEN first_position END, token_count FROM chunks WHERE id = ?",
@@ -57,7 +58,7 @@ def clear(connection: sqlite3.Connection) -> None:
     """Remove everything but the counters, the log, and the keys and positions of what was forgotten."""
     connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
     connection.execute("PRAGMA defer_foreign_keys = ON")  # chunks refer to each other
-    for table in ("vectors", "embedders", "chunks", "windows", "journal"):
+    for table in ("vectors", "embedders", "chunks", "burials", "windows", "journal"):
         connection.execute(f"DELETE FROM {table}")
     sqlite_settings.renew_identity(connection)
     _mark(connection)

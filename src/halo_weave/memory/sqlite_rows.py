@@ -102,7 +102,7 @@ def stored_number(key: bytes) -> int:
         raise sqlite3.DatabaseError("a number is not what was written") from error
 
 
-def checksum(row: Row) -> int:
+def checksum(row: tuple[Any, ...]) -> int:
     return zlib.crc32(msgspec.msgpack.encode(row))
 
 

@@ -47,7 +47,7 @@ CREATE TABLE chunks (
     checksum INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX chunks_by_key ON chunks (turn, number, role);
-CREATE INDEX chunks_by_position ON chunks (first_position, token_count, deleted) WHERE merged_into IS NULL;
+CREATE INDEX chunks_by_position ON chunks (first_position, token_count, deleted, time) WHERE merged_into IS NULL;
 CREATE INDEX chunks_merged_by_position ON chunks (first_position) WHERE merged_into IS NOT NULL;
 CREATE INDEX chunks_merged ON chunks (merged_into) WHERE merged_into IS NOT NULL;
 CREATE INDEX chunks_by_change ON chunks (change);
@@ -119,6 +119,21 @@ CREATE TABLE windows (
     saved_at INTEGER NOT NULL,
     checksum INTEGER NOT NULL
 ) STRICT;
+
+CREATE TABLE burials (
+    window TEXT NOT NULL,
+    turn BLOB NOT NULL,
+    number INTEGER NOT NULL,
+    role TEXT NOT NULL,
+    first_position BLOB NOT NULL,
+    peak REAL NOT NULL,
+    reason TEXT NOT NULL,
+    time INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (window, turn, number, role)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX burials_by_time ON burials (window, time, turn, number, role);
+CREATE INDEX burials_by_position ON burials (window, first_position, time);
 
 CREATE TABLE journal (
     id INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 
 from halo_weave.errors import InputError
-from halo_weave.memory import sqlite_settings, sqlite_windows
+from halo_weave.memory import sqlite_burials, sqlite_settings, sqlite_windows
 from halo_weave.memory.numbers import text_of_number
 from halo_weave.memory.sqlite_rows import COLUMNS, chunk_of_row, sound_row, stored_number
 
@@ -23,6 +23,7 @@ def findings(connection: sqlite3.Connection) -> list[str]:
         _members_of_words,
         _vectors,
         _windows,
+        _burials,
     )
     return [finding for check in checks for finding in _found_by(check, connection)]
 
@@ -140,6 +141,10 @@ def _vectors(connection: sqlite3.Connection) -> Iterator[str]:
 
 def _windows(connection: sqlite3.Connection) -> Iterator[str]:
     yield from sqlite_windows.findings(connection)
+
+
+def _burials(connection: sqlite3.Connection) -> Iterator[str]:
+    yield from sqlite_burials.findings(connection)
 
 
 def _words(connection: sqlite3.Connection) -> Iterator[str]:

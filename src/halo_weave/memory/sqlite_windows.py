@@ -1,17 +1,23 @@
-"""Windows and their journals in the SQLite memory."""
+"""Windows, their burials and their journals in the SQLite memory."""
 
 import sqlite3
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from halo_weave.errors import StoreConflict
+from halo_weave.memory import sqlite_burials
 from halo_weave.memory.numbers import key_of_number
+from halo_weave.memory.records import ChunkKey
 from halo_weave.memory.sqlite_database import Database
-from halo_weave.memory.sqlite_rows import microseconds, stored_number, time_of_microseconds
-from halo_weave.memory.window_records import JournalEntry, WindowOutline, WindowRecord
+from halo_weave.memory.sqlite_rows import checksum, microseconds, stored_number, time_of_microseconds
+from halo_weave.memory.window_records import (
+    BurialGap,
+    BurialPlace,
+    BurialRecord,
+    JournalEntry,
+    WindowOutline,
+    WindowRecord,
+)
 
 _WINDOW = "id, name, state, version, saved_at"
 
@@ -19,7 +25,14 @@ _WINDOW = "id, name, state, version, saved_at"
 class SqliteWindows:
     _database: Database
 
-    def put_window(self, window: WindowRecord, *, durable: bool = True) -> int:
+    def put_window(
+        self,
+        window: WindowRecord,
+        *,
+        durable: bool = True,
+        buried: Sequence[BurialRecord] = (),
+        raised: Sequence[ChunkKey] = (),
+    ) -> int:
         version = window.version + 1
         row = (window.id, window.name, window.state, version, microseconds(window.saved_at))
         with self._database.writing(durable=durable) as connection:
@@ -29,7 +42,8 @@ class SqliteWindows:
                     f"Window {window.id} was saved or deleted by somebody else since version {window.version}; "
                     "nothing was written."
                 )
-            connection.execute("REPLACE INTO windows VALUES (?, ?, ?, ?, ?, ?)", (*row, _checksum(*row)))
+            connection.execute("REPLACE INTO windows VALUES (?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
+            sqlite_burials.change(connection, window.id, buried, raised)
         return version
 
     def window(self, window_id: str) -> WindowRecord | None:
@@ -48,13 +62,30 @@ class SqliteWindows:
     def delete_window(self, window_id: str) -> bool:
         with self._database.writing() as connection:
             connection.execute("DELETE FROM journal WHERE window = ?", (window_id,))
+            sqlite_burials.remove_of_window(connection, window_id)
             return connection.execute("DELETE FROM windows WHERE id = ?", (window_id,)).rowcount > 0
+
+    def burials(self, window_id: str, *, before: BurialPlace | None = None, limit: int = 1000) -> list[BurialRecord]:
+        with self._database.reading() as connection:
+            return sqlite_burials.page(connection, window_id, before, limit)
+
+    def burials_by_keys(self, window_id: str, keys: Iterable[ChunkKey]) -> dict[ChunkKey, BurialRecord]:
+        with self._database.reading() as connection:
+            return sqlite_burials.by_keys(connection, window_id, keys)
+
+    def count_burials(self, window_id: str) -> int:
+        with self._database.reading() as connection:
+            return sqlite_burials.count(connection, window_id)
+
+    def burial_gaps(self, window_id: str, positions: Sequence[int], *, keys: int) -> list[BurialGap | None]:
+        with self._database.reading() as connection:
+            return sqlite_burials.gaps(connection, window_id, positions, keys)
 
     def journal_append(self, window_id: str, turn: int, payload: bytes) -> None:
         row = (window_id, key_of_number(turn), payload)
         with self._database.writing(durable=False) as connection:
             connection.execute(
-                "INSERT INTO journal (window, turn, payload, checksum) VALUES (?, ?, ?, ?)", (*row, _checksum(*row))
+                "INSERT INTO journal (window, turn, payload, checksum) VALUES (?, ?, ?, ?)", (*row, checksum(row))
             )
 
     def journal(self, window_id: str) -> list[JournalEntry]:
@@ -69,27 +100,23 @@ class SqliteWindows:
 
 
 def _sound_window(row: tuple[Any, ...]) -> WindowRecord:
-    window_id, name, state, version, saved_at, checksum = row
-    if _checksum(*row[:-1]) != checksum:
+    window_id, name, state, version, saved_at, written = row
+    if checksum(row[:-1]) != written:
         raise sqlite3.DatabaseError(f"the window {window_id} is not what was saved")
     return WindowRecord(window_id, name, state, version, time_of_microseconds(saved_at))
 
 
 def _sound_entry(row: tuple[Any, ...]) -> JournalEntry:
-    window_id, turn, payload, checksum = row
-    if _checksum(window_id, turn, payload) != checksum:
+    window_id, turn, payload, written = row
+    if checksum(row[:-1]) != written:
         raise sqlite3.DatabaseError(f"the journal of window {window_id} is not what was written")
     return JournalEntry(stored_number(turn), payload)
 
 
 def findings(connection: sqlite3.Connection) -> Iterator[str]:
     for row in connection.execute(f"SELECT {_WINDOW}, checksum FROM windows"):
-        if _checksum(*row[:-1]) != row[-1]:
+        if checksum(tuple(row[:-1])) != row[-1]:
             yield f"The window {row[0]} is not what was saved."
     for number, *row in connection.execute("SELECT id, window, turn, payload, checksum FROM journal"):
-        if _checksum(*row[:-1]) != row[-1]:
+        if checksum(tuple(row[:-1])) != row[-1]:
             yield f"Entry {number} in the journal of window {row[0]} is not what was written."
-
-
-def _checksum(*row: str | bytes | int) -> int:
-    return zlib.crc32(msgspec.msgpack.encode(row))

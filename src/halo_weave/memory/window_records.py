@@ -1,12 +1,13 @@
 """What of windows travels to and from the memory."""
 
+import math
 from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 
 from halo_weave.errors import InputError
-from halo_weave.memory.records import require_aware, require_whole_characters
+from halo_weave.memory.records import ChunkKey, require_aware, require_whole_characters
 
 _LARGEST_VERSION = 2**63 - 1
 
@@ -34,6 +35,44 @@ class WindowRecord(msgspec.Struct, frozen=True):
         if type(self.version) is not int or not 0 <= self.version < _LARGEST_VERSION:
             raise InputError(f"The version {self.version!r} of window {self.id} is not a whole number from 0 on.")
         require_aware(f"window {self.id}", self.saved_at)
+
+
+class BurialPlace(NamedTuple):
+    """Where a burial stands among all of a window, which are in order of time."""
+
+    time: datetime
+    key: ChunkKey
+
+
+class BurialRecord(msgspec.Struct, frozen=True):
+    """What a window buried: where it stood, the peak brightness that it had earned, why, and when."""
+
+    key: ChunkKey
+    first_position: int
+    peak: float
+    reason: str
+    time: datetime
+
+    def __post_init__(self) -> None:
+        require_whole_characters(f"the burial of chunk {self.key}", self.reason)
+        if not math.isfinite(self.peak):
+            raise InputError(f"The peak {self.peak!r} of the burial of chunk {self.key} is not a number.")
+        require_aware(f"the burial of chunk {self.key}", self.time)
+
+    @property
+    def place(self) -> BurialPlace:
+        return BurialPlace(self.time, self.key)
+
+
+class BurialGap(NamedTuple):
+    """Buried chunks between two positions, from when to when they were said; `keys` are the first of them."""
+
+    chunks: int
+    tokens: int
+    since: datetime
+    until: datetime
+    newest: BurialRecord
+    keys: tuple[ChunkKey, ...]
 
 
 class JournalEntry(NamedTuple):

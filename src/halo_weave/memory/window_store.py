@@ -1,15 +1,35 @@
-"""Windows at rest, and journals of what is under way in them. What is in either is the business of who writes it."""
+"""Windows at rest, what they buried, and journals of what is under way in them.
 
+What is in a window's state and journal is the business of who writes it.
+"""
+
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from halo_weave.memory.window_records import JournalEntry, WindowOutline, WindowRecord
+from halo_weave.memory.records import ChunkKey
+from halo_weave.memory.window_records import (
+    BurialGap,
+    BurialPlace,
+    BurialRecord,
+    JournalEntry,
+    WindowOutline,
+    WindowRecord,
+)
 
 
 class WindowStore(Protocol):
-    def put_window(self, window: WindowRecord, *, durable: bool = True) -> int:
+    def put_window(
+        self,
+        window: WindowRecord,
+        *,
+        durable: bool = True,
+        buried: Sequence[BurialRecord] = (),
+        raised: Sequence[ChunkKey] = (),
+    ) -> int:
         """Save a window that was read as `window.version`, 0 if it is new; gives its version from now on.
 
-        StoreConflict if somebody else saved or deleted it since. Without `durable` it survives the end of the process
+        With it, or not at all, goes what it buried since it was saved last, and what it buried once and no longer does;
+        its other burials stay. StoreConflict if somebody else saved or deleted it since. Without `durable` it survives the end of the process
         at once, and that of the machine a little later.
         """
         ...
@@ -21,7 +41,27 @@ class WindowStore(Protocol):
         ...
 
     def delete_window(self, window_id: str) -> bool:
-        """With its journal; says whether there was such a window."""
+        """With its burials and its journal; says whether there was such a window."""
+        ...
+
+    def burials(self, window_id: str, *, before: BurialPlace | None = None, limit: int = 1000) -> list[BurialRecord]:
+        """What a window buried, the newest first; to walk over all, go on before the last one's `place`.
+
+        What is forgotten is no longer there; what was deleted or merged since is, until the window is told.
+        """
+        ...
+
+    def burials_by_keys(self, window_id: str, keys: Iterable[ChunkKey]) -> dict[ChunkKey, BurialRecord]:
+        """Those of these chunks that the window buried."""
+        ...
+
+    def count_burials(self, window_id: str) -> int: ...
+
+    def burial_gaps(self, window_id: str, positions: Sequence[int], *, keys: int) -> list[BurialGap | None]:
+        """What is buried before each of these ascending positions, and behind the last; None where nothing is.
+
+        What is buried at one of them counts nowhere, nor does what was deleted or merged away since.
+        """
         ...
 
     def journal_append(self, window_id: str, turn: int, payload: bytes) -> None:
