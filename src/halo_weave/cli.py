@@ -158,6 +158,18 @@ def _add_bench_commands(commands: Any, common: argparse.ArgumentParser) -> None:
         metavar="N",
         help="how large they are (default: 10000 100000 1000000)",
     )
+    turn = add_command(benches, "turn", _bench_turn, "measure what a turn costs beside the model's own work", [common])
+    add_json_flag(turn)
+    turn.add_argument(
+        "--turns", type=whole_number(1, 1000), default=5, metavar="N", help="turns (default: %(default)s)"
+    )
+    turn.add_argument(
+        "--chunks",
+        type=whole_number(1000, 100_000_000),
+        default=100_000,
+        metavar="N",
+        help="chunks in the memory (default: %(default)s)",
+    )
 
 
 def _serve(arguments: argparse.Namespace) -> int:
@@ -230,6 +242,18 @@ def _bench_recall(arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import listing, output
 
     listing.write_figures(recall.run(settings, arguments.data, output.notice), as_json=arguments.json)
+    return 0
+
+
+def _bench_turn(arguments: argparse.Namespace) -> int:
+    settings = load_settings(arguments)
+    import msgspec
+
+    from halo_weave.bench import turn
+    from halo_weave.terminal import listing, output
+
+    figures = turn.run(settings, arguments.turns, output.notice, arguments.chunks)
+    listing.write_figures(msgspec.to_builtins(figures), as_json=arguments.json)
     return 0
 
 

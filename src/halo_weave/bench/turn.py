@@ -24,12 +24,11 @@ from halo_weave.session.words import ChunkSizes
 from halo_weave.weave.settings import WeaveSettings
 
 Notify = Callable[[str], None]
-CHUNKS = 100_000
 REPLY_TOKENS = 200
 _WINDOW = WindowSettings(
     generation=GenerationSettings(max_tokens=REPLY_TOKENS, temperature=0.7, seed=1),
-    # Little returns, so that the model's own work is small and our share is not flattered.
-    weave=WeaveSettings(budget_tokens=1000, resurrection_cap=200),
+    # One group or two return, so that the model's own work is small and our share is not flattered.
+    weave=WeaveSettings(budget_tokens=1000, resurrection_cap=600),
 )
 _SUBJECTS = ("a lighthouse", "a small town", "the sea", "an old clock", "a long winter", "two rivers", "a garden")
 
@@ -51,7 +50,7 @@ class TurnFigures(msgspec.Struct, frozen=True):
     malformed_attention: int
 
 
-def run(settings: Settings, turns: int, notify: Notify, chunks: int = CHUNKS) -> TurnFigures:
+def run(settings: Settings, turns: int, notify: Notify, chunks: int) -> TurnFigures:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="halo-bench-")))
         _copy_memory(folder, settings, chunks, notify)
@@ -68,7 +67,7 @@ def run(settings: Settings, turns: int, notify: Notify, chunks: int = CHUNKS) ->
             notify(f"turn {number} of {turns}: {reply.figures.generated} tokens in {reply.figures.reply_s:.1f} s")
             if number:  # the first one opens the embedder and the index files
                 measured.append(reply.figures)
-    return _summary(measured, chunks)
+    return summary(measured, chunks)
 
 
 def _copy_memory(folder: Path, settings: Settings, chunks: int, notify: Notify) -> None:
@@ -78,7 +77,7 @@ def _copy_memory(folder: Path, settings: Settings, chunks: int, notify: Notify) 
     shutil.copytree(kept.folder, folder, dirs_exist_ok=True)
 
 
-def _summary(measured: list[Figures], chunks: int) -> TurnFigures:
+def summary(measured: list[Figures], chunks: int) -> TurnFigures:
     total = sum(one.reply_s for one in measured)
     return TurnFigures(
         memory_chunks=chunks,

@@ -1,0 +1,34 @@
+"""The figures of a turn come from what was measured."""
+
+from pathlib import Path
+
+import pytest
+
+from halo_weave.bench import turn
+from halo_weave.config import Settings
+from halo_weave.engine.settings import EngineSettings
+from halo_weave.session.replying import Figures
+
+
+def test_shares_and_ratios_are_of_all_turns_together() -> None:
+    quick = Figures(new=10, resurrected=0, decoded=11, generated=5, engine_s=0.9, reply_s=1.0, search_s=0.01)
+    slow = Figures(
+        new=20, resurrected=70, decoded=89, generated=7, engine_s=2.7, reply_s=3.0, search_s=0.03, malformed=2
+    )
+    figures = turn.summary([quick, slow], 1000)
+    assert figures.overhead_share == pytest.approx(0.1)
+    assert figures.decoded_per_turn_ratio == pytest.approx(1.0)
+    assert (figures.turns, figures.memory_chunks, figures.malformed_attention) == (2, 1000, 2)
+    assert figures.reply_tokens == 6
+    assert figures.search_s == pytest.approx(0.02)
+
+
+def test_turns_are_measured_with_a_real_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HALO_HOME", str(tmp_path))
+    notices: list[str] = []
+    figures = turn.run(Settings(engine=EngineSettings(kind="echo")), 2, notices.append, 1000)
+    assert (figures.turns, figures.memory_chunks) == (2, 1000)
+    assert 0 < figures.overhead_share < 1
+    assert figures.reply_tokens > 0
+    assert figures.decoded_per_turn_ratio > 0
+    assert any(notice.startswith("turn 2 of 2") for notice in notices)
