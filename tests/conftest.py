@@ -4,10 +4,13 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from playwright.sync_api import Browser
 
+from halo_weave.bench.chromium import chromium
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.memory.store import FIRST_POSITION, FIRST_TURN, Store
+from processes import ECHO, Process, running
 from store_factories import STORES, StoreFactory, fresh_memory
 from transfer_memories import state
 
@@ -62,3 +65,28 @@ def llama_engine(_own_home: None) -> Iterator[LlamaEngine]:
     engine = LlamaEngine(EngineSettings(context_tokens=2048))
     yield engine
     engine.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Not for all tests together: while Playwright runs, other tests cannot have an event loop of their own."""
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def echo_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    """Nothing returns by itself, so that tests do not meet in the memory that they share."""
+    arguments = (*ECHO, "--set", "weave.resurrection=false", "--port", "0")
+    with running(tmp_path_factory.mktemp("served"), *arguments) as process:
+        process.wait_until_ready()
+        yield process
+
+
+@pytest.fixture(scope="module")
+def model_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    """With the bundled model, which always chooses the likeliest word."""
+    arguments = ("--set", "generation.temperature=0", "--no-browser", "--port", "0")
+    with running(tmp_path_factory.mktemp("served"), *arguments) as process:
+        process.wait_until_ready()
+        yield process

@@ -67,7 +67,7 @@ def everything(window: Window) -> object:
         brightness(window),
         [(chunk.key, chunk.first_position, chunk.is_pinned, chunk.turn_start) for chunk in window.life.context],
         window.life.layout().placed,
-        window.life.graves,
+        dict(window.life.graves),
         window.life.current,
         window.newest,
         window.messages,
@@ -212,7 +212,7 @@ def test_another_scorer_starts_from_the_peaks(path: Path) -> None:
         assert {key: max(row) for key, row in brightness(window).items()} == pytest.approx(peaks)
 
 
-@pytest.mark.parametrize("state", [b"", b"nonsense", encoded(SavedWindow("x", (), (), format_version=99))])
+@pytest.mark.parametrize("state", [b"", b"nonsense", encoded(SavedWindow("x", (), format_version=99))])
 def test_a_snapshot_that_cannot_be_read_is_told(state: bytes) -> None:
     with pytest.raises(StoreDamaged, match="window river"):
         decoded(state, "river")

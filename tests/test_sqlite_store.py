@@ -209,6 +209,9 @@ def test_a_single_flipped_bit_in_what_was_said_is_noticed(filled: Path) -> None:
         everything(filled)
 
 
+BURIAL = "('w', x'0101', 0, 'user', x'00', 5.0, 'It was dim.', 0, 0)"
+
+
 def test_verify_says_what_is_wrong(filled: Path) -> None:
     wrong = {
         "UPDATE counters SET next_position = x'0101'": "The next position would be 1",
@@ -224,6 +227,8 @@ def test_verify_says_what_is_wrong(filled: Path) -> None:
         "INSERT INTO forgotten VALUES (999, x'0101', 99, 'user', x'0103', 1)": "which another one has",
         "INSERT INTO windows VALUES ('w', 'Window', x'00', 1, 0, 0)": "The window w is not what was saved",
         "INSERT INTO journal VALUES (1, 'w', x'0101', x'00', 0)": "in the journal of window w is not what was written",
+        f"INSERT INTO burials VALUES {BURIAL}": "A burial in the window w is not what was saved",
+        f"INSERT INTO burials VALUES {BURIAL} -- again": "burials of the window w, which is not there",
     }
     healthy = filled.read_bytes()
     for statement, finding in wrong.items():

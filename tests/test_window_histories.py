@@ -222,7 +222,7 @@ def saved_of(window: Window) -> object:
         brightness(window),
         window.life.layout().placed,
         {chunk.key for chunk in window.life.context if chunk.is_pinned},
-        window.life.graves,
+        dict(window.life.graves),
         window.newest,
         window.messages,
     )

@@ -42,15 +42,16 @@ def change(
 
 
 def page(connection: sqlite3.Connection, window_id: str, before: BurialPlace | None, limit: int) -> list[BurialRecord]:
-    where, parameters = "", ()
+    where = ""
+    parameters: list[str | bytes | int] = [window_id]
     if before is not None:
         where = "AND (time, turn, number, role) < (?, ?, ?, ?)"
-        parameters = (microseconds(before.time), *_columns_of(before.key))
+        parameters += [microseconds(before.time), *_columns_of(before.key)]
     query = (
         f"SELECT {_COLUMNS}, checksum FROM burials WHERE window = ? {where}"
         " ORDER BY time DESC, turn DESC, number DESC, role DESC LIMIT ?"
     )
-    return [_sound(row) for row in connection.execute(query, (window_id, *parameters, limit))]
+    return [_sound(row) for row in connection.execute(query, [*parameters, limit])]
 
 
 def by_keys(connection: sqlite3.Connection, window_id: str, keys: Iterable[ChunkKey]) -> dict[ChunkKey, BurialRecord]:
@@ -91,12 +92,14 @@ def findings(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _gap(connection: sqlite3.Connection, between: tuple[str, bytes, bytes], keys: int) -> BurialGap | None:
-    query = f"SELECT count(*), sum(chunks.token_count), min(chunks.time), max(chunks.time) {_BETWEEN}"
-    chunks, tokens, since, until = connection.execute(query, between).fetchone()
+    query = (
+        f"SELECT count(*), sum(chunks.token_count), min(chunks.time), max(chunks.time), max(burials.time) {_BETWEEN}"
+    )
+    chunks, tokens, since, until, latest = connection.execute(query, between).fetchone()
     if not chunks:
         return None
     newest = connection.execute(
-        f"{_KEY_BETWEEN} ORDER BY burials.time DESC, burials.first_position LIMIT 1", between
+        f"{_KEY_BETWEEN} AND burials.time = ? ORDER BY burials.first_position LIMIT 1", (*between, latest)
     ).fetchone()
     row = connection.execute(
         f"SELECT {_COLUMNS}, checksum FROM burials WHERE {_OF_KEY}", (between[0], *newest)

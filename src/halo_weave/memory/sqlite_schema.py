@@ -47,7 +47,8 @@ CREATE TABLE chunks (
     checksum INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX chunks_by_key ON chunks (turn, number, role);
-CREATE INDEX chunks_by_position ON chunks (first_position, token_count, deleted, time) WHERE merged_into IS NULL;
+CREATE INDEX chunks_by_position ON chunks (first_position, token_count, deleted, time, merged_into)
+    WHERE merged_into IS NULL;
 CREATE INDEX chunks_merged_by_position ON chunks (first_position) WHERE merged_into IS NOT NULL;
 CREATE INDEX chunks_merged ON chunks (merged_into) WHERE merged_into IS NOT NULL;
 CREATE INDEX chunks_by_change ON chunks (change);

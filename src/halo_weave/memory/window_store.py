@@ -29,8 +29,8 @@ class WindowStore(Protocol):
         """Save a window that was read as `window.version`, 0 if it is new; gives its version from now on.
 
         With it, or not at all, goes what it buried since it was saved last, and what it buried once and no longer does;
-        its other burials stay. StoreConflict if somebody else saved or deleted it since. Without `durable` it survives the end of the process
-        at once, and that of the machine a little later.
+        its other burials stay. StoreConflict if somebody else saved or deleted it since. Without `durable` it survives
+        the end of the process at once, and that of the machine a little later.
         """
         ...
 

@@ -9,7 +9,7 @@ from halo_weave.errors import InputError
 from halo_weave.memory.numbers import text_of_number
 from halo_weave.server.endpoints import Call, Endpoint, key_of_text
 from halo_weave.server.feed import Feed
-from halo_weave.server.graveyard import Gap, Grave, gaps, graves
+from halo_weave.server.graveyard import Gap, Grave, gaps, graves, graves_of
 from halo_weave.server.refusals import NotFound
 from halo_weave.server.shapes import Key, KeyText
 from halo_weave.session import actions
@@ -84,21 +84,16 @@ def _undelete(call: Call) -> None:
 
 def _graveyard(call: Call) -> list[Grave]:
     query: GraveyardQuery = call.query
-    buried = graves(call.program, call.window)
     if query.keys:
-        wanted = set(map(key_of_text, query.keys.split(",")))
-        return [grave for key, grave in buried if key in wanted]
-    start = 0
-    if query.before:
-        before = key_of_text(query.before)
-        start = next((place + 1 for place, (key, _) in enumerate(buried) if key == before), len(buried))
+        return graves_of(call.program, call.window, set(map(key_of_text, query.keys.split(","))))
     if not 1 <= query.limit <= 1000:
         raise InputError(f"The limit is from 1 to 1000, not {query.limit}.")
-    return [grave for _, grave in buried[start : start + query.limit]]
+    before = key_of_text(query.before) if query.before else None
+    return graves(call.program, call.window, before, query.limit)
 
 
 def _gaps(call: Call) -> list[Gap]:
-    return gaps(call.program, call.window)
+    return gaps(call.window)
 
 
 def _token(call: Call) -> TokenCard:

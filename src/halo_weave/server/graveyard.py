@@ -1,11 +1,14 @@
 """What a window buried, what was deleted in it, and the gaps that this left between what lives."""
 
-from bisect import bisect_left
+from collections.abc import Collection, Iterator
 from datetime import datetime
+from heapq import merge
+from itertools import islice
 
 import msgspec
 
 from halo_weave.memory.records import Chunk, ChunkKey
+from halo_weave.memory.window_records import BurialPlace, BurialRecord
 from halo_weave.server.program import Program
 from halo_weave.server.shapes import Key
 from halo_weave.session.describing import named
@@ -41,49 +44,74 @@ class Gap(msgspec.Struct, rename={"since": "from", "until": "to"}):
     keys: list[Key]
 
 
-def graves(program: Program, window: Window) -> list[tuple[ChunkKey, Grave]]:
-    """The newest first."""
-    with window.life.looking:
-        buried = dict(window.life.graves)
-    found: dict[ChunkKey, Grave] = {}
-    for key, deleted in program.deletions.of_window(window.id).items():
-        reason = "Superseded by a newer version." if deleted.is_superseded else "Deleted."
-        found[key] = _grave(deleted.chunk, None, reason, deleted.time, is_superseded=deleted.is_superseded)
-    for key, grave in buried.items():
-        stored = program.memory.chunk(key)
-        if stored is not None and not stored.chunk.deleted:
-            found[key] = _grave(stored.chunk, round(grave.peak), grave.reason, grave.time)
-    return sorted(found.items(), key=lambda item: (item[1].buried_at, item[0]), reverse=True)
+def graves(program: Program, window: Window, before: ChunkKey | None, limit: int) -> list[Grave]:
+    """The newest first, those that come before a grave in time."""
+    deleted = _deleted(program, window)
+    place = None
+    if before is not None:
+        burial = window.life.graves.get(before)
+        place = burial.place if burial is not None else next((one for one, _ in deleted if one.key == before), None)
+        if place is None:
+            return []
+    earlier = ((one, grave) for one, grave in deleted if place is None or one < place)
+    both = merge(_buried(program, window, place, limit), earlier, key=lambda pair: pair[0], reverse=True)
+    return [grave for _, grave in islice(both, limit)]
 
 
-def gaps(program: Program, window: Window) -> list[Gap]:
+def graves_of(program: Program, window: Window, keys: Collection[ChunkKey]) -> list[Grave]:
+    """Those of these chunks, the newest first."""
+    found = {place.key: (place, grave) for place, grave in _deleted(program, window) if place.key in keys}
+    for burial in window.life.graves.among(keys).values():
+        if (grave := _lying(program, burial)) is not None:
+            found[burial.key] = burial.place, grave
+    return [grave for _, grave in sorted(found.values(), key=lambda pair: pair[0], reverse=True)]
+
+
+def gaps(window: Window) -> list[Gap]:
     """In order of position."""
     with window.life.looking:
         living = sorted((chunk.first_position, chunk.key) for chunk in window.life.context)
-        buried = dict(window.life.graves)
-    positions = [position for position, _ in living]
-    members: dict[int, list[Chunk]] = {}
-    for key in buried:
-        stored = program.memory.chunk(key)
-        if stored is not None and not stored.chunk.deleted:
-            members.setdefault(bisect_left(positions, stored.chunk.first_position), []).append(stored.chunk)
-    found = []
-    for place, chunks in sorted(members.items()):
-        chunks.sort(key=lambda chunk: chunk.first_position)
-        newest = max((buried[chunk.key] for chunk in chunks), key=lambda grave: grave.time)
-        found.append(
-            Gap(
-                after=_key(living[place - 1][1]) if place else None,
-                before=_key(living[place][1]) if place < len(living) else None,
-                chunks=len(chunks),
-                tokens=sum(chunk.token_count for chunk in chunks),
-                since=min(chunk.time for chunk in chunks),
-                until=max(chunk.time for chunk in chunks),
-                reason=newest.reason,
-                keys=[_key(chunk.key) for chunk in chunks[:SHOWN_KEYS]],
-            )
+    found = window.life.graves.gaps([position for position, _ in living], keys=SHOWN_KEYS)
+    return [
+        Gap(
+            after=_key(living[place - 1][1]) if place else None,
+            before=_key(living[place][1]) if place < len(living) else None,
+            chunks=gap.chunks,
+            tokens=gap.tokens,
+            since=gap.since,
+            until=gap.until,
+            reason=gap.newest.reason,
+            keys=list(map(_key, gap.keys)),
         )
-    return found
+        for place, gap in enumerate(found)
+        if gap is not None
+    ]
+
+
+def _deleted(program: Program, window: Window) -> list[tuple[BurialPlace, Grave]]:
+    found = []
+    for key, deleted in program.deletions.of_window(window.id).items():
+        reason = "Superseded by a newer version." if deleted.is_superseded else "Deleted."
+        grave = _grave(deleted.chunk, None, reason, deleted.time, is_superseded=deleted.is_superseded)
+        found.append((BurialPlace(deleted.time, key), grave))
+    return sorted(found, key=lambda pair: pair[0], reverse=True)
+
+
+def _buried(
+    program: Program, window: Window, before: BurialPlace | None, limit: int
+) -> Iterator[tuple[BurialPlace, Grave]]:
+    while page := window.life.graves.page(before, limit):
+        for burial in page:
+            if (grave := _lying(program, burial)) is not None:
+                yield burial.place, grave
+        before = page[-1].place
+
+
+def _lying(program: Program, burial: BurialRecord) -> Grave | None:
+    stored = program.memory.chunk(burial.key)
+    if stored is None or stored.chunk.deleted:
+        return None
+    return _grave(stored.chunk, round(burial.peak), burial.reason, burial.time)
 
 
 def _grave(chunk: Chunk, peak: int | None, reason: str, buried_at: datetime, *, is_superseded: bool = False) -> Grave:

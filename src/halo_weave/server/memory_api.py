@@ -1,5 +1,6 @@
 """The memory over HTTP: search, turns, re-embedding; and Markdown for what is shown."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -78,7 +79,7 @@ def _search(call: Call) -> list[Found]:
         since=query.since,
         until=query.until,
     )
-    living, buried = _of_window(call.program, query.window)
+    living, buried = _of_window(call.program, query.window, [hit.chunk.key for hit in hits])
     return [
         Found(
             key=Key(**named(hit.chunk.key)),
@@ -96,12 +97,14 @@ def _search(call: Call) -> list[Found]:
     ]
 
 
-def _of_window(program: Program, window_id: str) -> tuple[frozenset[ChunkKey], frozenset[ChunkKey]]:
+def _of_window(
+    program: Program, window_id: str, keys: Sequence[ChunkKey]
+) -> tuple[frozenset[ChunkKey], frozenset[ChunkKey]]:
     if not window_id:
         return frozenset(), frozenset()
     window = program.window(window_id)
     with window.life.looking:
-        return window.life.context.keys(), frozenset(window.life.graves)
+        return window.life.context.keys(), frozenset(window.life.graves.among(keys))
 
 
 def _turn(call: Call) -> list[dict[str, Any]]:

@@ -69,6 +69,7 @@ class WindowState(msgspec.Struct):
     overrides: dict[str, Any]
     meter: Meter
     next_to_bury: int | None
+    next_keys: list[Key]
     queue: int | None
     newest: NewestTurns | None
     stats: dict[str, float]

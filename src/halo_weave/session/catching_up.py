@@ -1,10 +1,13 @@
 """What others did to the memory meanwhile: what is deleted must not live on in any window; what is merged is one."""
 
 from collections.abc import Collection, Iterable
+from itertools import chain
+
+import msgspec
 
 from halo_weave.memory.records import Action, AuditEntry, Chunk, ChunkKey
+from halo_weave.memory.window_records import BurialRecord
 from halo_weave.session.describing import described, named
-from halo_weave.session.life import Grave
 from halo_weave.session.revival import WINDOW
 from halo_weave.session.window import Window
 from halo_weave.weave.context import LiveChunk
@@ -36,23 +39,25 @@ def join_merged(window: Window, gone: ChunkKey) -> None:
             if parts and [(part.key, part.end_position) for part in parts] != [(chunk.key, chunk.end_position)]:
                 for part in parts:
                     life.context.remove(part.key)
-                life.graves.pop(chunk.key, None)
+                life.graves.exhume([chunk.key])
                 life.context.add(_joined(window, chunk, parts))
-        grave = life.graves.pop(gone, None)
-        before = [chunk.key for chunk in stored if chunk.key.index < gone.index]
-        if grave is not None and before and max(before) not in life.context:
-            life.graves.setdefault(max(before), grave)
-        if before and (grave is not None or any(part.key == gone for part in living)):
-            merged = [described(chunk) for chunk in life.context if chunk.key == max(before)]
-            window.log.tell("merged", key=named(max(before)), gone=named(gone), chunk=merged[0] if merged else None)
+        grave = life.graves.exhume([gone]).get(gone)
+        before = max((chunk for chunk in stored if chunk.key.index < gone.index), key=_key, default=None)
+        if before is None:
+            return
+        if grave is not None and before.key not in life.context and before.key not in life.graves:
+            life.graves.bury(msgspec.structs.replace(grave, key=before.key, first_position=before.first_position))
+        if grave is not None or any(part.key == gone for part in living):
+            merged = [described(chunk) for chunk in life.context if chunk.key == before.key]
+            window.log.tell("merged", key=named(before.key), gone=named(gone), chunk=merged[0] if merged else None)
 
 
 def _drop_gone(window: Window, entries: Iterable[AuditEntry]) -> None:
     life = window.life
     known = {*_keys(entries, "delete"), *_keys(entries, "forget")}
+    here: Iterable[ChunkKey] = {*(known & life.context.keys()), *life.graves.among(known)}
     if any(entry.action == "clear" for entry in entries):
-        known |= {*life.context.keys(), *life.graves}
-    here = {key for key in known if key in life.context or key in life.graves}
+        here = chain(life.context.keys(), life.graves)
     gone = {key for key in here if (stored := window.memory.chunk(key)) is None or stored.chunk.deleted}
     if gone:
         window.drop(gone)
@@ -82,7 +87,9 @@ def _take_back(window: Window, keys: Collection[ChunkKey]) -> None:
             and key not in life.context
         ):
             with life.looking:
-                life.graves.setdefault(key, Grave(0.0, "Its deletion was taken back.", window.clock()))
+                if key not in life.graves:
+                    reason = "Its deletion was taken back."
+                    life.graves.bury(BurialRecord(key, stored.chunk.first_position, 0.0, reason, window.clock()))
 
 
 def _place_anew(window: Window, turn: TurnKey) -> None:
@@ -105,6 +112,10 @@ def _joined(window: Window, chunk: Chunk, parts: list[LiveChunk]) -> LiveChunk:
             start = part.first_position - chunk.first_position
             joined.state[:, start : start + len(part.tokens)] = part.state
     return joined
+
+
+def _key(chunk: Chunk) -> ChunkKey:
+    return chunk.key
 
 
 def _keys(entries: Iterable[AuditEntry], action: Action) -> list[ChunkKey]:

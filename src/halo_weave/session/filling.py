@@ -2,13 +2,14 @@
 
 from typing import Any
 
+from halo_weave.session.describing import named
 from halo_weave.session.window import Window
 from halo_weave.weave.context import LiveChunk
 
 
 def filling(window: Window) -> dict[str, Any]:
-    """`meter` adds up to the usable tokens, frames being counted as living; `next_to_bury` is the peak of the chunk
-    that would leave first, None if none would."""
+    """`meter` adds up to the usable tokens, frames being counted as living; `next_to_bury` is the peak of what
+    would leave first, None if nothing would, and `next_keys` are its chunks."""
     life = window.life
     with life.looking:
         tokens = life.size()
@@ -18,11 +19,13 @@ def filling(window: Window) -> dict[str, Any]:
                 parts[cause] += len(chunk.tokens)
         total = tokens + len(window.writing)
         meter = {**parts, "living": total - sum(parts.values()), "free": max(0, window.usable_tokens - total)}
+        burials = life.plan_pruning(max(1, tokens - 1), life.current).burials
         return {
             "tokens": tokens,
             "budget": window.budget,
             "meter": meter,
-            "next_to_bury": _next_to_bury(window, tokens),
+            "next_to_bury": round(max(one.peak for one in burials)) if burials else None,
+            "next_keys": [named(one.key) for one in burials],
         }
 
 
@@ -32,8 +35,3 @@ def _cause(window: Window, chunk: LiveChunk) -> str | None:
     if chunk.is_pinned:
         return "pinned"
     return "returned" if chunk.returned else None
-
-
-def _next_to_bury(window: Window, tokens: int) -> int | None:
-    burials = window.life.plan_pruning(max(1, tokens - 1), window.life.current).burials
-    return round(burials[0].peak) if burials else None

@@ -3,12 +3,13 @@
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from halo_weave.memory.memory import Memory
 from halo_weave.memory.records import Chunk, ChunkKey
+from halo_weave.memory.window_records import BurialRecord
 from halo_weave.session.describing import described, named
 from halo_weave.session.events import EventLog
+from halo_weave.session.graves import Graves
 from halo_weave.session.revival import Reviver
 from halo_weave.weave import pruning
 from halo_weave.weave.context import Context, LiveChunk
@@ -19,23 +20,15 @@ from halo_weave.weave.resurrection import Dormant, ResurrectionPlan, StartingBri
 from halo_weave.weave.settings import WeaveSettings
 
 
-class Grave(NamedTuple):
-    """What a window buried: the peak brightness that it had earned, why, and when."""
-
-    peak: float
-    reason: str
-    time: datetime
-
-
 class Life:
     """`looking` is held whenever something changes, so that who holds it sees a whole."""
 
-    def __init__(self, memory: Memory, log: EventLog, clock: Callable[[], datetime]) -> None:
+    def __init__(self, memory: Memory, window_id: str, log: EventLog, clock: Callable[[], datetime]) -> None:
         self.context = Context()
-        self.graves: dict[ChunkKey, Grave] = {}
         self.current: frozenset[TurnKey] = frozenset()
         """The turns of the exchange under way, which are not pruned."""
         self.looking = threading.RLock()
+        self.graves = Graves(memory, window_id, self.looking)
         self._memory = memory
         self._log = log
         self._clock = clock
@@ -75,12 +68,14 @@ class Life:
     def dormant(self, keys: Iterable[ChunkKey], known: Mapping[ChunkKey, Chunk]) -> dict[ChunkKey, Dormant]:
         """What is to be known of those chunks that could return, being neither living nor deleted."""
         found = {}
-        for key in dict.fromkeys(keys):
+        asked = list(dict.fromkeys(keys))
+        graves = self.graves.among(asked)
+        for key in asked:
             chunk = None if key in self.context else known.get(key) or self._stored(key)
             if chunk is None or chunk.deleted:
                 continue
             tokens, _ = self.reviver.tokens(chunk)
-            grave = self.graves.get(key)
+            grave = graves.get(key)
             frame = self.frame_tokens(turn_of(key), chunk.time)
             found[key] = Dormant(key, chunk.first_position, len(tokens), frame, grave.peak if grave else None)
         return found
@@ -98,7 +93,7 @@ class Life:
             for revival, live in revived:
                 live.returned = revival.reason
                 self.context.add(live)
-                self.graves.pop(revival.key, None)
+            self.graves.exhume(revival.key for revival, _ in revived)
             if revived:
                 self._log.tell(
                     "resurrected",
@@ -115,8 +110,7 @@ class Life:
     def drop(self, keys: Collection[ChunkKey]) -> list[LiveChunk]:
         """Take out what was deleted; gives what lived of it."""
         with self.looking:
-            for key in keys:
-                self.graves.pop(key, None)
+            self.graves.exhume(keys)
             return [self.context.remove(key) for key in keys if key in self.context]
 
     def _stored(self, key: ChunkKey) -> Chunk | None:
@@ -141,8 +135,8 @@ class Life:
         time = self._clock()
         with self.looking:
             for burial in burials:
-                self.context.remove(burial.key)
-                self.graves[burial.key] = Grave(burial.peak, burial.reason, time)
+                chunk = self.context.remove(burial.key)
+                self.graves.bury(BurialRecord(burial.key, chunk.first_position, burial.peak, burial.reason, time))
             if burials:
                 self._log.tell(
                     "buried",

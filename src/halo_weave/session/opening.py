@@ -9,7 +9,6 @@ from halo_weave.memory.records import Chunk
 from halo_weave.memory.window_records import WindowRecord
 from halo_weave.session.catching_up import catch_up
 from halo_weave.session.journal import Begun, noted
-from halo_weave.session.life import Grave
 from halo_weave.session.revival import metadata_of
 from halo_weave.session.saved_window import SavedChunk, SavedWindow, decoded
 from halo_weave.session.window import Newest, Surroundings, Window
@@ -40,8 +39,6 @@ def reopened(around: Surroundings, record: WindowRecord) -> Window:
             *map(number_of_text, (newest.turn_user, newest.turn_assistant, newest.free_from, newest.free_to))
         )
         window.life.current = window.newest.turns
-    for burial in saved.buried:
-        window.life.graves[burial.key.key] = Grave(burial.peak, burial.reason, burial.time)
     _revive_saved(window, saved)
     window.news.seen = saved.news_seen
     catch_up(window)
@@ -118,11 +115,11 @@ def _bring_to_end(window: Window, turn: int, begun: Begun, words: Sequence[Word]
         window.unembedded += window.memory.write(written)
         answer += written
         window.log.tell("notice", text="The last reply was interrupted; what had come of it is kept.")
-    present = {*window.life.context.keys(), *window.life.graves}
+    buried = window.life.graves.among(chunk.key for chunk in (*question, *answer))
     window.life.add(
         window.life.reviver.alive(chunk, brightness=_FULL)
         for chunk in (*question, *answer)
-        if chunk.key not in present and not chunk.deleted
+        if chunk.key not in window.life.context and chunk.key not in buried and not chunk.deleted
     )
     if window.newest is None or window.newest.turn_assistant <= turn:
         ends = [chunk.end_position for chunk in (*question, *answer)]

@@ -1,10 +1,10 @@
 """What is saved of a window: which chunks live, how bright, what is pinned, and what was chosen for it.
 
-The words are in the memory; here are only the chunks' names and the brightness of their tokens.
+The words are in the memory, and so is what was buried; here are only the chunks' names and the brightness of their
+tokens.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -53,15 +53,6 @@ class SavedChunk(msgspec.Struct, frozen=True):
         return np.frombuffer(self.state, dtype=np.float32).reshape(self.rows, -1).copy()
 
 
-class SavedBurial(msgspec.Struct, frozen=True):
-    """What a window buried: why, when, and the peak brightness that it had earned."""
-
-    key: SavedKey
-    peak: float
-    reason: str
-    time: datetime
-
-
 class SavedExchange(msgspec.Struct, frozen=True, array_like=True):
     """The newest exchange, and the positions that were reserved for its reply and are not used yet."""
 
@@ -74,7 +65,6 @@ class SavedExchange(msgspec.Struct, frozen=True, array_like=True):
 class SavedWindow(msgspec.Struct, frozen=True):
     scorer: str
     chunks: tuple[SavedChunk, ...]
-    buried: tuple[SavedBurial, ...]
     newest: SavedExchange | None = None
     overrides: Mapping[str, Any] = {}
     messages: int = 0

@@ -23,7 +23,7 @@ from halo_weave.session.events import Event, EventLog
 from halo_weave.session.life import Life
 from halo_weave.session.news import News
 from halo_weave.session.revival import Reviver
-from halo_weave.session.saved_window import SavedBurial, SavedChunk, SavedExchange, SavedKey, SavedWindow, encoded
+from halo_weave.session.saved_window import SavedChunk, SavedExchange, SavedWindow, encoded
 from halo_weave.session.settings import WindowSettings, with_overrides
 from halo_weave.session.words import ChunkSizes, Word
 from halo_weave.weave.brightness.choosing import make_scorer
@@ -78,7 +78,7 @@ class Window:
         self.sizes = around.sizes
         self.log = EventLog()
         self.news = News(self.memory.store)
-        self.life = Life(self.memory, self.log, self.clock)
+        self.life = Life(self.memory, record.id, self.log, self.clock)
         self.writing: list[Token] = []
         """The reply under way."""
         self.messages = 0
@@ -232,12 +232,11 @@ class Window:
             raise self._conflict()
 
     def save(self) -> None:
-        """Keep which chunks live and how bright; the words are in the memory already."""
+        """Keep which chunks live and how bright, and what was buried; the words are in the memory already."""
         state = encoded(
             SavedWindow(
                 scorer=self.scorer.name,
                 chunks=tuple(SavedChunk.of(chunk) for chunk in self.life.context),
-                buried=tuple(SavedBurial(SavedKey.of(key), *grave) for key, grave in self.life.graves.items()),
                 newest=None if self.newest is None else SavedExchange(*map(text_of_number, self.newest)),
                 overrides=self._overrides,
                 messages=self.messages,
@@ -246,10 +245,13 @@ class Window:
             )
         )
         record = msgspec.structs.replace(self._record, state=state, saved_at=self.clock())
-        try:
-            version = self.memory.store.put_window(record)
-        except StoreConflict as error:
-            raise self._conflict() from error
+        with self.life.looking:
+            buried, raised = self.life.graves.unsaved()
+            try:
+                version = self.memory.store.put_window(record, buried=buried, raised=raised)
+            except StoreConflict as error:
+                raise self._conflict() from error
+            self.life.graves.note_saved()
         self._record = msgspec.structs.replace(record, version=version)
 
     def close(self) -> None:

@@ -1,14 +1,12 @@
 """The living context as a heat map: each token coloured by how bright it is among all that live."""
 
-from bisect import bisect_left
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.memory.records import ChunkKey
 from halo_weave.terminal import output
 from halo_weave.terminal.memory_words import counted, local_time
 from halo_weave.weave.context import LiveChunk
@@ -34,22 +32,22 @@ _SHADES = tuple(
 )
 
 
-def heat_map(chunks: Sequence[LiveChunk], buried: Collection[ChunkKey], *, has_colours: bool) -> Iterator[str]:
-    """Lines: what the levels mean, then each chunk under its name, and how many were buried where they are missing."""
-    graves = sorted(buried)
+def heat_map(chunks: Sequence[LiveChunk], buried: Sequence[int], *, has_colours: bool) -> Iterator[str]:
+    """Lines: what the levels mean, then each chunk under its name, and how many were buried where they are missing.
+
+    `buried` says how many before each chunk, and behind the last.
+    """
     brightness = np.concatenate([chunk.brightness for chunk in chunks]) if chunks else np.empty(0, dtype=np.float32)
     if chunks:
         yield _legend(brightness, has_colours=has_colours)
-    all_levels, start, passed = levels(brightness), 0, 0
-    for chunk in chunks:
-        before = max(passed, bisect_left(graves, chunk.key))
-        yield from _gap(before - passed, has_colours=has_colours)
-        passed = before
+    all_levels, start = levels(brightness), 0
+    for chunk, count in zip(chunks, buried[:-1], strict=True):
+        yield from _gap(count, has_colours=has_colours)
         yield _styled(_headline(chunk), has_colours=has_colours)
         end = start + len(chunk.tokens)
         yield shaded([token.text for token in chunk.tokens], all_levels[start:end].tolist(), has_colours=has_colours)
         start = end
-    yield from _gap(len(graves) - passed, has_colours=has_colours)
+    yield from _gap(buried[-1], has_colours=has_colours)
 
 
 def levels(brightness: NDArray[np.float32]) -> NDArray[np.int64]:

@@ -27,18 +27,18 @@ def graveyard(chat: OpenChat, argument: str) -> None:
     """What was buried last comes first."""
     if argument and not (argument.isdecimal() and argument.isascii() and len(argument) <= 9):
         raise InputError(f"{argument!r} is not a number of chunks to show.")
-    with chat.window.life.looking:
-        graves = sorted(chat.window.life.graves.items(), key=lambda grave: (grave[1].time, grave[0]), reverse=True)
-    if not graves:
+    graves = chat.window.life.graves
+    shown = graves.page(None, int(argument) if argument else _GRAVES_SHOWN)
+    count = len(graves)
+    if not count:
         output.write_line("This window has buried nothing.")
-    for key, grave in graves[: int(argument) if argument else _GRAVES_SHOWN]:
-        stored = chat.memory.chunk(key)
+    for grave in shown:
+        stored = chat.memory.chunk(grave.key)
         words = first_words(stored.chunk.text) if stored else "(no longer in the memory)"
-        output.write_line(f"{key} · peak {grave.peak:,.0f} · buried {local_time(grave.time)} · {words}")
+        output.write_line(f"{grave.key} · peak {grave.peak:,.0f} · buried {local_time(grave.time)} · {words}")
         output.write_line(f"    {grave.reason}")
-    shown = min(len(graves), int(argument) if argument else _GRAVES_SHOWN)
-    if shown < len(graves):
-        output.write_line(f"({len(graves) - shown:,} more; /graveyard {len(graves)} shows all)")
+    if len(shown) < count:
+        output.write_line(f"({count - len(shown):,} more; /graveyard {count} shows all)")
 
 
 def search(chat: OpenChat, argument: str) -> None:
@@ -59,8 +59,12 @@ def stats(chat: OpenChat, _argument: str) -> None:
 
 def heat(chat: OpenChat, _argument: str) -> None:
     with chat.window.life.looking:
-        chunks, graves = list(chat.window.life.context), list(chat.window.life.graves)
-        lines = list(heat_map(chunks, graves, has_colours=output.has_styles(sys.stdout, os.environ)))
+        chunks = list(chat.window.life.context)
+        positions = sorted(chunk.first_position for chunk in chunks)
+        counts = [gap.chunks if gap else 0 for gap in chat.window.life.graves.gaps(positions)]
+        before = dict(zip(positions, counts[:-1], strict=True))
+        buried = [*(before[chunk.first_position] for chunk in chunks), counts[-1]]
+        lines = list(heat_map(chunks, buried, has_colours=output.has_styles(sys.stdout, os.environ)))
     output.write_styled("\n".join(lines) + "\n" if lines else "Nothing lives here yet.\n")
 
 

@@ -33,6 +33,10 @@ class App extends EventTarget {
     });
     connection.addEventListener("open", () => this.#tell("connected"));
     connection.addEventListener("lost", () => this.#tell("lost"));
+    connection.addEventListener("ended", ({ detail }) => {
+      const action = { label: "Open it again", run: () => this.open(id) };
+      this.say(`This window is not followed any more: ${detail || "the server ended it"}.`, { action, seconds: 600 });
+    });
     this.#connection = connection;
     this.#tell("window", id);
   }

@@ -1,4 +1,4 @@
-// The message box with its meter, status and buttons. What is typed is kept until it is sent.
+// The message box with its meter, status and buttons. What is typed is kept until the memory has it.
 
 import { app } from "./app.js";
 import { count, element, seconds } from "./format.js";
@@ -9,6 +9,7 @@ class Composer extends HTMLElement {
   #send;
   #status;
   #editing = null; // the turn of the question that is being asked in other words
+  #isSending = false;
 
   connectedCallback() {
     this.#input = element("textarea", { id: "composer-input", rows: 1, placeholder: "Say something. The past is listening.", "aria-label": "Message" });
@@ -24,23 +25,31 @@ class Composer extends HTMLElement {
     this.#input.oninput = () => this.#typed();
     this.#input.onkeydown = (event) => this.#key(event);
     for (const type of ["reset", "status", "token", "meta", "chunks", "error"]) app.model.addEventListener(type, () => this.#show());
+    for (const type of ["reset", "status", "error"]) app.model.addEventListener(type, () => this.#setSending(false));
+    app.model.addEventListener("message", () => this.#arrived());
     app.model.addEventListener("reset", () => this.#restoreDraft());
     app.model.addEventListener("error", ({ detail }) => app.say(detail, { isError: true, seconds: 20 }));
     app.model.addEventListener("notice", ({ detail }) => app.say(detail));
     app.addEventListener("status", () => this.#show());
     app.addEventListener("lost", () => this.#show("The server does not answer; trying again…"));
     app.addEventListener("connected", () => this.#show());
+    app.addEventListener("window", () => this.#leaveEditing());
     app.addEventListener("edit", ({ detail }) => this.#edit(detail));
     app.addEventListener("hand-back", ({ detail }) => this.#put(detail));
     this.#show();
   }
 
   get #isAnswering() {
-    return Boolean(app.model.writing);
+    const { writing, status, info } = app.model;
+    return Boolean(this.#isSending || writing || status || typeof info?.queue === "number");
   }
 
   get #draftName() {
     return `halo-draft-${app.windowId}`;
+  }
+
+  get #sentName() {
+    return `halo-sent-${app.windowId}`;
   }
 
   async #sendMessage() {
@@ -48,14 +57,32 @@ class Composer extends HTMLElement {
     if (!text.trim()) return;
     const { api } = app;
     const turn = this.#editing;
-    this.#send.disabled = true;
+    localStorage.setItem(this.#sentName, text);
+    this.#setSending(true);
+    this.#input.focus();
     const accepted = await app.attempt(() => (turn === null ? api.send(text) : api.edit(turn, text)));
-    this.#send.disabled = false;
-    if (accepted === undefined) return; // the words stay in the box
+    if (accepted === undefined) this.#setSending(false);
+  }
+
+  #setSending(isSending) {
+    this.#isSending = isSending;
+    this.classList.toggle("sending", isSending);
+    this.#show();
+  }
+
+  // The words leave the box once they are in the memory: a program that ends before that has not got them.
+  #arrived() {
+    const sent = localStorage.getItem(this.#sentName);
+    localStorage.removeItem(this.#sentName);
+    this.#setSending(false);
+    if (sent === null || this.#input.value !== sent) return;
+    this.#leaveEditing();
+    this.#put("");
+  }
+
+  #leaveEditing() {
     this.#editing = null;
     this.classList.remove("editing");
-    this.#put("");
-    this.#input.focus();
   }
 
   #key(event) {
@@ -63,15 +90,13 @@ class Composer extends HTMLElement {
       event.preventDefault();
       if (!this.#isAnswering) this.#sendMessage();
     } else if (event.key === "ArrowUp" && !this.#input.value) {
-      const last = app.model.chunks.filter((chunk) => chunk.role === "user");
-      const turn = last[last.length - 1]?.turn;
-      if (turn === undefined) return;
+      const question = lastQuestion();
+      if (!question) return;
       event.preventDefault();
-      this.#edit({ turn, text: last.filter((chunk) => chunk.turn === turn).map((chunk) => chunk.text).join("") });
+      this.#edit(question);
     } else if (event.key === "Escape" && this.#editing !== null) {
       event.stopPropagation();
-      this.#editing = null;
-      this.classList.remove("editing");
+      this.#leaveEditing();
       this.#put("");
     }
   }
@@ -90,8 +115,10 @@ class Composer extends HTMLElement {
   }
 
   #restoreDraft() {
-    this.#input.value = localStorage.getItem(this.#draftName) ?? this.#input.value;
-    this.#typed();
+    if (this.#editing !== null) return;
+    this.#put(localStorage.getItem(this.#draftName) ?? "");
+    const sent = localStorage.getItem(this.#sentName);
+    if (sent !== null && lastQuestion()?.text === sent) this.#arrived();
   }
 
   #typed() {
@@ -111,10 +138,17 @@ class Composer extends HTMLElement {
     if (model.info?.queue) return `waiting for the model: ${model.info.queue} before this`;
     if (this.#isAnswering) return model.status;
     const stats = model.info?.stats;
-    if (!stats) return "";
+    if (stats?.reply_s === undefined) return "";
     const speed = stats.generated && stats.reply_s > stats.first_token_s ? ` · ${(stats.generated / (stats.reply_s - stats.first_token_s)).toFixed(1)} tokens/s` : "";
     return `read ${count(stats.decoded)} of ${count(stats.context)} tokens this turn · first token ${seconds(stats.first_token_s)}${speed}`;
   }
+}
+
+function lastQuestion() {
+  const own = app.model.chunks.filter((chunk) => chunk.role === "user");
+  const turn = own.at(-1)?.turn;
+  if (turn === undefined) return null;
+  return { turn, text: own.filter((chunk) => chunk.turn === turn).map((chunk) => chunk.text).join("") };
 }
 
 customElements.define("halo-composer", Composer);

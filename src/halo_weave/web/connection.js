@@ -2,6 +2,7 @@
 
 const SHORTEST_WAIT = 300;
 const LONGEST_WAIT = 5000;
+const FINAL = new Set([4001, 4002, 4404]); // the window was closed, cannot be opened, or is not there
 
 export class Connection extends EventTarget {
   #path;
@@ -35,8 +36,13 @@ export class Connection extends EventTarget {
       this.dispatchEvent(new CustomEvent("open"));
     };
     socket.onmessage = (message) => this.dispatchEvent(new CustomEvent("message", { detail: JSON.parse(message.data) }));
-    socket.onclose = () => {
+    socket.onclose = ({ code, reason }) => {
       if (this.#isClosed || this.#socket !== socket) return;
+      if (FINAL.has(code)) {
+        this.#isClosed = true;
+        this.dispatchEvent(new CustomEvent("ended", { detail: reason }));
+        return;
+      }
       this.dispatchEvent(new CustomEvent("lost"));
       setTimeout(() => this.#open(), this.#wait);
       this.#wait = Math.min(2 * this.#wait, LONGEST_WAIT);

@@ -57,6 +57,12 @@ function followStatus() {
   app.model.addEventListener("meta", () => (byId("window-name").textContent = app.model.info.name));
 }
 
+// A window can be begun once the model is there.
+async function firstWindow() {
+  while (app.status?.engine.state !== "ready") await new Promise((resolve) => app.addEventListener("status", resolve, { once: true }));
+  return post("/api/windows", { name: "main" });
+}
+
 async function start() {
   followViews();
   followPanels();
@@ -67,7 +73,7 @@ async function start() {
       const windows = await get("/api/windows");
       const last = localStorage.getItem("halo-window");
       const known = windows.find(({ id }) => id === last) ?? windows[0];
-      app.open((known ?? (await post("/api/windows", { name: "main" }))).id);
+      app.open((known ?? (await firstWindow())).id);
       return;
     } catch {
       await new Promise((resolve) => setTimeout(resolve, 1000));

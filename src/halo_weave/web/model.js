@@ -1,5 +1,5 @@
 // One window as this tab knows it. The server's state and events come in; what changed goes out as DOM events:
-// reset, chunks (detail: keys), token (detail: text), brightness, meta, status, notice, error.
+// reset, chunks (detail: keys), message, token (detail: text), brightness, meta, status, notice, error.
 
 import { keyText } from "./api.js";
 
@@ -41,6 +41,7 @@ export class WindowModel extends EventTarget {
       case "message":
         this.#addAll(data.chunks);
         this.writing = newWriting([]);
+        this.#tell("message");
         this.#tell("token", "");
         break;
       case "token":
@@ -81,7 +82,7 @@ export class WindowModel extends EventTarget {
         break;
       case "stats":
         this.info.stats = { ...this.info.stats, ...data };
-        for (const name of ["meter", "tokens", "budget", "next_to_bury"]) if (name in data) this.info[name] = data[name];
+        for (const name of ["meter", "tokens", "budget", "next_to_bury", "next_keys"]) if (name in data) this.info[name] = data[name];
         this.#tell("meta");
         break;
       case "queue":

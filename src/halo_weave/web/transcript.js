@@ -1,9 +1,11 @@
 // The living context, newest below. Two views of the same tokens: read (Markdown) and weave (brightness).
 
+import { keyText } from "./api.js";
 import { app } from "./app.js";
 import { compareNumbers } from "./model.js";
 import { count, date, element, plural } from "./format.js";
 import { Painter, Scale } from "./heat.js";
+import { arrange } from "./part.js";
 import { WritingView } from "./writing-view.js";
 import { names, showRendered, turnView } from "./turn-view.js";
 
@@ -16,10 +18,12 @@ class Transcript extends HTMLElement {
   isLinear = false;
   #painter = new Painter();
   #list;
+  #shown = new Map(); // views by turn, with what they were made from
   #visible = new Set();
   #observer;
   #writing;
   #gaps = [];
+  #gapCache = new Map(); // views by what they tell
   #past = null; // the moment that the timeline shows, or null for now
   #paintIsDue = false;
 
@@ -30,12 +34,15 @@ class Transcript extends HTMLElement {
     this.#observer = new IntersectionObserver((entries) => this.#see(entries), { root: this.#list, rootMargin: "300px" });
     const { model } = app;
     model.addEventListener("reset", () => this.#rebuild({ toEnd: true }));
-    model.addEventListener("chunks", ({ detail }) => this.#change(detail));
+    model.addEventListener("chunks", () => this.#change());
     model.addEventListener("token", ({ detail }) => this.#write(detail));
     model.addEventListener("brightness", () => this.#schedulePaint());
     app.addEventListener("view", () => this.#showView());
     app.addEventListener("jump", ({ detail }) => this.jumpTo(detail));
-    app.addEventListener("names", () => this.#rebuild({}));
+    app.addEventListener("names", () => {
+      this.#forgetViews();
+      this.#rebuild({});
+    });
     app.addEventListener("past", ({ detail }) => this.#showPast(detail));
     this.#list.addEventListener("click", (event) => this.#lock(event));
     this.#list.addEventListener("pointermove", (event) => this.#preview(event));
@@ -60,9 +67,9 @@ class Transcript extends HTMLElement {
   }
 
   jumpTo(key) {
-    const view = this.#list.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    const view = this.#viewOf(key);
     if (!view) return;
-    view.scrollIntoView({ block: "center", behavior: "smooth" });
+    view.scrollIntoView({ block: "center", behavior: "instant" }); // what is between has no settled height yet
     view.focus({ preventScroll: true });
     view.classList.add("found");
     setTimeout(() => view.classList.remove("found"), 2000);
@@ -70,32 +77,65 @@ class Transcript extends HTMLElement {
 
   #rebuild({ toEnd = false }) {
     const wasNear = toEnd || this.#isNearBottom();
-    this.#painter.clearAll();
-    this.#visible.clear();
-    this.#observer.disconnect();
-    this.#list.replaceChildren();
+    const focused = this.#list.contains(document.activeElement) ? document.activeElement.closest(".chunk")?.dataset.key : undefined;
     const turns = groupedByTurn(this.chunks);
-    if (!turns.length && !app.model.writing) this.#list.append(welcome());
     const gaps = this.#gapViews();
-    const newest = turns.findLast(([first]) => first.role === "assistant");
-    for (const chunks of turns) {
-      const gap = gaps.get(chunks[0].id);
-      if (gap) this.#list.append(gap);
-      this.#list.append(turnView(chunks, { isNewest: chunks === newest && !this.#past, gaps }));
-    }
-    if (gaps.has(null)) this.#list.append(gaps.get(null));
-    if (!this.#past) this.#list.append(this.#writing);
+    const views = this.#turnViews(turns, gaps);
+    if (!turns.length && !app.model.writing) views.unshift(welcome());
+    if (gaps.has(null)) views.push(gaps.get(null));
+    if (!this.#past) views.push(this.#writing);
+    arrange(this.#list, views);
     this.#writing.show(app.model.writing);
-    for (const view of this.#list.querySelectorAll(".chunk")) this.#observer.observe(view);
+    if (focused && !this.#list.contains(document.activeElement)) this.#viewOf(focused)?.focus({ preventScroll: true });
     this.#schedulePaint();
     if (!this.#past) this.#askForGaps();
     if (wasNear) this.#list.scrollTop = this.#list.scrollHeight;
   }
 
-  #change(keys) {
+  // Turns that are as they were keep their views, so that neither focus nor selection is lost.
+  #turnViews(turns, gaps) {
+    const newest = turns.findLast(([first]) => first.role === "assistant");
+    const before = this.#shown;
+    this.#shown = new Map();
+    const views = [];
+    for (const chunks of turns) {
+      const isNewest = chunks === newest && !this.#past;
+      const [{ id, turn, role }] = chunks;
+      const parts = [isNewest, ...chunks.flatMap((chunk) => [chunk, chunk.is_pinned, chunk.id !== id && gaps.get(chunk.id)])];
+      const known = before.get(`${turn}.${role}`);
+      const isSame = known?.parts.length === parts.length && known.parts.every((part, place) => part === parts[place]);
+      const view = isSame ? known.view : turnView(chunks, { isNewest, gaps });
+      this.#shown.set(`${turn}.${role}`, { view, parts });
+      if (isSame) before.delete(`${turn}.${role}`);
+      else for (const one of view.querySelectorAll(".chunk")) this.#observer.observe(one);
+      if (gaps.has(id)) views.push(gaps.get(id));
+      views.push(view);
+    }
+    this.#drop(before);
+    return views;
+  }
+
+  #drop(shown) {
+    for (const { view } of shown.values()) {
+      for (const one of view.querySelectorAll(".chunk")) {
+        this.#observer.unobserve(one);
+        this.#visible.delete(one);
+        this.#painter.clear(one.dataset.key);
+      }
+    }
+  }
+
+  #forgetViews() {
+    this.#drop(this.#shown);
+    this.#shown.clear();
+  }
+
+  #viewOf(key) {
+    return this.#list.querySelector(`[data-key="${CSS.escape(key)}"]`);
+  }
+
+  #change() {
     if (this.#past) return;
-    // What came or went mostly stands together; the browser draws only what can be seen, so all is laid out anew.
-    for (const key of keys) this.#painter.clear(key);
     const anchor = this.#anchor();
     this.#rebuild({});
     anchor?.();
@@ -105,12 +145,12 @@ class Transcript extends HTMLElement {
   #anchor() {
     if (this.#isNearBottom()) return null;
     const top = this.#list.getBoundingClientRect().top;
-    const view = [...this.#visible].find((one) => one.getBoundingClientRect().bottom > top);
-    if (!view) return null;
-    const { key } = view.dataset;
-    const before = view.getBoundingClientRect().top;
+    const places = [...this.#visible].map((view) => [view.dataset.key, view.getBoundingClientRect()]);
+    const [first] = places.filter(([, { bottom }]) => bottom > top).sort(([, a], [, b]) => a.top - b.top);
+    if (!first) return null;
+    const [key, { top: before }] = first;
     return () => {
-      const now = this.#list.querySelector(`[data-key="${CSS.escape(key)}"]`);
+      const now = this.#viewOf(key);
       if (now) this.#list.scrollTop += now.getBoundingClientRect().top - before;
     };
   }
@@ -155,6 +195,7 @@ class Transcript extends HTMLElement {
     this.scale.fit(values, this.isLinear);
     this.dispatchEvent(new CustomEvent("scaled"));
     if (app.view !== "weave") return;
+    const next = new Set((app.model.info?.next_keys ?? []).map(keyText));
     for (const view of this.#visible) {
       const chunk = this.#chunkOf(view);
       if (!chunk) continue;
@@ -166,7 +207,7 @@ class Transcript extends HTMLElement {
         if (bucket > peak) peak = bucket;
       }
       view.dataset.peak = peak;
-      view.classList.toggle("next", app.model.info?.next_to_bury === chunk.peak && !chunk.is_pinned);
+      view.classList.toggle("next", !this.#past && next.has(chunk.id));
       this.#painter.paint(chunk.id, view.querySelector(".words").firstChild, chunk.offsets, chunk.buckets);
     }
   }
@@ -205,13 +246,19 @@ class Transcript extends HTMLElement {
 
   #gapViews() {
     const views = new Map();
+    const known = this.#gapCache;
+    this.#gapCache = new Map();
     if (this.#past) return views;
     for (const gap of this.#gaps) {
+      const name = JSON.stringify(gap);
       const before = gap.before ? `${gap.before.turn}.${gap.before.chunk}.${gap.before.role}` : null;
       const [from, to] = [date(gap.from), date(gap.to)];
       const label = `${plural(gap.chunks, "chunk")} · ${count(gap.tokens)} tokens faded here · ${from === to ? from : `${from} – ${to}`}`;
       const open = () => app.dispatchEvent(new CustomEvent("gap", { detail: gap }));
-      views.set(before, element("div", { className: "gap" }, element("button", { textContent: label, onclick: open, title: "Show what was buried here" })));
+      const made = () => element("div", { className: "gap" }, element("button", { textContent: label, onclick: open, title: "Show what was buried here" }));
+      const view = known.get(name) ?? made();
+      this.#gapCache.set(name, view);
+      views.set(before, view);
     }
     return views;
   }

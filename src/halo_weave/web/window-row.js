@@ -89,17 +89,20 @@ export class WindowRow extends HTMLElement {
     this.#unfold([words, action("Keep", () => this.#fold()), yes]);
   }
 
-  async #close() {
+  #close() {
     this.#fold();
-    if ((await app.attempt(() => this.#api.close())) !== undefined) this.#tellGone();
+    this.#leave();
+    return app.attempt(() => this.#api.close());
   }
 
-  async #delete() {
+  #delete() {
     this.#fold();
-    if ((await app.attempt(() => this.#api.remove())) !== undefined) this.#tellGone();
+    this.#leave();
+    return app.attempt(() => this.#api.remove());
   }
 
-  #tellGone() {
+  // Before it goes, or this tab would be told that somebody else closed it.
+  #leave() {
     this.dispatchEvent(new CustomEvent("window-gone", { bubbles: true, detail: this.#entry.id }));
   }
 

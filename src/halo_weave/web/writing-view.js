@@ -28,8 +28,11 @@ export class WritingView extends HTMLElement {
 
   // The whole of it, or nothing if there is no reply under way.
   show(writing) {
+    const text = writing ? writing.pieces.join("") : "";
+    const isShown = Boolean(writing) && !this.hidden && text === this.#text;
     this.hidden = !writing;
-    this.#text = writing ? writing.pieces.join("") : "";
+    if (isShown) return this.#schedule();
+    this.#text = text;
     this.#node.data = this.#text;
     this.#done = 0;
     this.#settled?.replaceChildren();

@@ -1,0 +1,118 @@
+"""What a window buried. It lies in the memory; here is only what changed since the window was saved last."""
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import nlargest
+
+from halo_weave.memory.memory import Memory
+from halo_weave.memory.records import ChunkKey
+from halo_weave.memory.window_records import BurialGap, BurialPlace, BurialRecord
+
+_PAGE = 1000
+
+
+class Graves(Mapping[ChunkKey, BurialRecord]):
+    """As if all were here. To go over all of them, or to count them, takes the longer the more there are.
+
+    `looking` is held while what is here and what lies in the memory are seen as one.
+    """
+
+    def __init__(self, memory: Memory, window_id: str, looking: threading.RLock) -> None:
+        self._memory = memory
+        self._window_id = window_id
+        self._looking = looking
+        self._changed: dict[ChunkKey, BurialRecord | None] = {}
+        """None for what is no longer buried."""
+
+    def __getitem__(self, key: ChunkKey) -> BurialRecord:
+        return self.among([key])[key]
+
+    def __iter__(self) -> Iterator[ChunkKey]:
+        """The newest first."""
+        page = self.page(None, _PAGE)
+        while page:
+            yield from (burial.key for burial in page)
+            page = self.page(page[-1].place, _PAGE)
+
+    def __len__(self) -> int:
+        with self._looking:
+            saved = self._memory.store.burials_by_keys(self._window_id, self._changed)
+            added = sum(burial is not None for burial in self._changed.values())
+            return self._memory.store.count_burials(self._window_id) - len(saved) + added
+
+    def among(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, BurialRecord]:
+        """Those of these chunks that are buried."""
+        asked = dict.fromkeys(keys)
+        with self._looking:
+            unchanged = [key for key in asked if key not in self._changed]
+            saved = self._memory.store.burials_by_keys(self._window_id, unchanged)
+            found = {key: self._changed[key] if key in self._changed else saved.get(key) for key in asked}
+        return {key: burial for key, burial in found.items() if burial is not None}
+
+    def page(self, before: BurialPlace | None, limit: int) -> list[BurialRecord]:
+        """The newest first; go on before the last one's `place`."""
+        with self._looking:
+            saved = self._memory.store.burials(self._window_id, before=before, limit=limit + len(self._changed))
+            changed = dict(self._changed)
+        unchanged = [burial for burial in saved if burial.key not in changed]
+        added = [burial for burial in changed.values() if burial is not None]
+        own = (burial for burial in added if before is None or burial.place < before)
+        return nlargest(limit, (*unchanged, *own), key=lambda burial: burial.place)
+
+    def gaps(self, living: Sequence[int], *, keys: int = 0) -> list[BurialGap | None]:
+        """What is buried before each of these ascending positions, and behind the last; with its first `keys`."""
+        places = set(living)
+        with self._looking:
+            added = [burial for burial in self._changed.values() if burial is not None]
+            # What is not saved yet divides the gaps like what lives, so that an older burial of it does not count.
+            dividing = {burial.first_position: burial for burial in added if burial.first_position not in places}
+        # Nobody has to wait: what is saved meanwhile divides the gaps already.
+        bounds = sorted({*places, *dividing})
+        saved = self._memory.store.burial_gaps(self._window_id, bounds, keys=keys)
+        found: list[BurialGap | None] = [None]
+        for gap, bound in zip(saved, [*bounds, None], strict=True):
+            found[-1] = _joined(found[-1], gap, keys)
+            if bound in dividing:
+                found[-1] = _joined(found[-1], self._alone(dividing[bound], keys), keys)
+            elif bound is not None:
+                found.append(None)
+        return found
+
+    def bury(self, burial: BurialRecord) -> None:
+        with self._looking:
+            self._changed[burial.key] = burial
+
+    def exhume(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, BurialRecord]:
+        """Let these be buried no longer; gives those that were."""
+        with self._looking:
+            found = self.among(keys)
+            self._changed.update(dict.fromkeys(found))
+        return found
+
+    def unsaved(self) -> tuple[list[BurialRecord], list[ChunkKey]]:
+        """What was buried since the window was saved last, and what no longer is."""
+        buried = [burial for burial in self._changed.values() if burial is not None]
+        return buried, [key for key, burial in self._changed.items() if burial is None]
+
+    def note_saved(self) -> None:
+        self._changed.clear()
+
+    def _alone(self, burial: BurialRecord, keys: int) -> BurialGap | None:
+        stored = self._memory.chunk(burial.key)
+        if stored is None or stored.chunk.deleted:
+            return None
+        chunk = stored.chunk
+        return BurialGap(1, chunk.token_count, chunk.time, chunk.time, burial, (burial.key,)[:keys])
+
+
+def _joined(left: BurialGap | None, right: BurialGap | None, keys: int) -> BurialGap | None:
+    if left is None or right is None:
+        return left or right
+    return BurialGap(
+        chunks=left.chunks + right.chunks,
+        tokens=left.tokens + right.tokens,
+        since=min(left.since, right.since),
+        until=max(left.until, right.until),
+        newest=max(left.newest, right.newest, key=lambda burial: burial.time),
+        keys=(left.keys + right.keys)[:keys],
+    )

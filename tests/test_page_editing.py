@@ -1,0 +1,77 @@
+"""Asking in other words, deleting, and taking it back, on the page."""
+
+import re
+
+from playwright.sync_api import Browser, expect
+
+from pages import new_window, visiting
+from processes import Process
+
+
+def test_an_edited_question_is_answered_anew_and_the_old_one_is_superseded(
+    echo_server: Process, browser: Browser
+) -> None:
+    window = new_window(echo_server, "edited")
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open(window)
+        tab.say("What is a zither?")
+        tab.box.press("ArrowUp")
+        expect(tab.box).to_have_value("What is a zither?")
+        tab.box.fill("What is a lute?")
+        tab.box.press("Enter")
+        expect(tab.turns.filter(has_text="You said: What is a lute?")).to_be_visible()
+        tab.idle()
+        expect(tab.box).to_have_value("")
+        assert "What is a zither?" not in tab.words()
+        expect(tab.graves.filter(has_text="zither").locator(".tag").first).to_have_text("superseded")
+
+
+def test_an_edit_that_is_left_changes_nothing(echo_server: Process, browser: Browser) -> None:
+    window = new_window(echo_server, "left")
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open(window)
+        tab.say("What is a viola?")
+        tab.do(tab.turn(0), "Edit")
+        tab.box.press("Escape")
+        expect(tab.box).to_have_value("")
+        tab.say("And a cello?")
+        assert tab.words()[0] == "What is a viola?"
+
+
+def test_a_deleted_question_takes_its_answer_along_and_undo_brings_both_back(
+    echo_server: Process, browser: Browser
+) -> None:
+    window = new_window(echo_server, "deleted")
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open(window)
+        tab.say("One")
+        tab.say("Two")
+        before = tab.words()
+        tab.do(tab.chunks.first, "Delete")
+        expect(tab.turns).to_have_count(2)
+        tab.toasts.get_by_role("button", name="Undo").click()
+        expect(tab.turns).to_have_count(4)
+        assert tab.words() == before
+
+
+def test_deleting_the_newest_answer_hands_its_question_back(echo_server: Process, browser: Browser) -> None:
+    window = new_window(echo_server, "handed back")
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open(window)
+        tab.say("A question to think about again")
+        tab.do(tab.chunks.last, "Delete")
+        expect(tab.box).to_have_value("A question to think about again")
+
+
+def test_a_pin_and_a_draft_survive_a_reload(echo_server: Process, browser: Browser) -> None:
+    window = new_window(echo_server, "pinned")
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open(window)
+        tab.say("Keep me")
+        tab.do(tab.chunks.first, "Pin")
+        expect(tab.chunks.first).to_have_class(re.compile("pinned"))
+        tab.box.fill("Not sent yet")
+        tab.page.reload()
+        expect(tab.chunks.first).to_have_class(re.compile("pinned"))
+        expect(tab.box).to_have_value("Not sent yet")
+        expect(tab.page.locator("halo-meter .cause.pinned")).to_be_visible()

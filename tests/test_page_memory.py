@@ -1,0 +1,94 @@
+"""What left the context, and what was ever said: the graveyard, the search, export and import on the page."""
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import Browser, expect
+
+from pages import Tab, new_window, visiting
+from processes import ECHO, Process, running
+
+SMALL = {"weave.budget_tokens": 260}
+FIRST = "Marmalade is kept on the upper shelf of the pantry."
+
+
+def with_a_grave(tab: Tab) -> None:
+    """Talk until the first message is buried."""
+    tab.say(FIRST)
+    for number in range(12):
+        if FIRST not in tab.words():
+            return
+        tab.say(f"Number {number}: {'the quick brown fox jumps over the lazy dog. ' * 3}")
+    raise AssertionError("Nothing was buried.")
+
+
+def test_a_grave_that_is_clicked_returns_pinned_and_in_sight(echo_server: Process, browser: Browser) -> None:
+    window = new_window(echo_server, "graves", **SMALL)
+    with visiting(browser, echo_server.address, viewport={"width": 1300, "height": 500}) as visitor:
+        tab = visitor.open(window)
+        with_a_grave(tab)
+        tab.graves.filter(has_text=FIRST).get_by_role("button", name=re.compile("^Resurrect")).last.click()
+        chunk = tab.chunks.filter(has_text=FIRST).first
+        expect(chunk).to_have_class(re.compile("pinned"))
+        expect(chunk).to_be_in_viewport()
+        expect(chunk).to_be_focused()
+
+
+def test_a_gap_tells_what_lies_in_it_and_opens(echo_server: Process, browser: Browser) -> None:
+    window = new_window(echo_server, "gaps", **SMALL)
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open(window)
+        with_a_grave(tab)
+        gap = tab.page.locator(".gap button").first
+        expect(gap).to_have_text(re.compile(r"\d+ chunks? · \d+ tokens faded here"))
+        gap.click()
+        expect(tab.page.locator(".scope")).to_be_visible()
+        expect(tab.graves.filter(has_text=FIRST).first).to_be_visible()
+
+
+def test_a_search_hit_goes_to_its_place_or_brings_it_back(echo_server: Process, browser: Browser) -> None:
+    window = new_window(echo_server, "searching", **SMALL)
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open(window)
+        with_a_grave(tab)
+        tab.say("A zeppelin hangs above the town hall.")
+        tab.page.keyboard.press("Control+k")
+        tab.page.get_by_role("combobox").first.fill("zeppelin")
+        hits = tab.page.get_by_role("option")
+        expect(hits.filter(has_text="zeppelin").first).to_be_visible()
+        tab.page.keyboard.press("Enter")
+        expect(tab.dialog).to_have_count(0)
+        expect(tab.chunks.filter(has_text="zeppelin").first).to_be_in_viewport()
+        tab.page.keyboard.press("Control+k")
+        tab.page.get_by_role("combobox").first.fill("marmalade pantry")
+        expect(hits.filter(has_text="Marmalade").first).to_be_visible()
+        expect(tab.dialog.get_by_role("button", name="Resurrect", exact=True)).to_be_visible()
+        tab.page.keyboard.press("Enter")
+        expect(tab.chunks.filter(has_text="Marmalade").first).to_be_in_viewport()
+
+
+def test_an_export_imported_into_another_memory_is_found_there(
+    echo_server: Process, browser: Browser, tmp_path: Path
+) -> None:
+    window = new_window(echo_server, "exported")
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open(window)
+        tab.say("The harpsichord was tuned by Benedikt.")
+        tab.open_dialog("transfer")
+        with tab.page.expect_download() as download:
+            tab.page.get_by_role("link", name="Download the export").click()
+        download.value.save_as(tmp_path / "export.jsonl")
+    with running(tmp_path / "other", *ECHO, "--port", "0") as process:
+        process.wait_until_ready()
+        with visiting(browser, process.address) as visitor:
+            tab = visitor.open()
+            tab.open_dialog("transfer")
+            tab.page.get_by_label("File to import").set_input_files(tmp_path / "export.jsonl")
+            expect(tab.dialog.locator(".job")).to_have_attribute("data-state", "done")
+            tab.page.keyboard.press("Escape")
+            tab.page.keyboard.press("Control+k")
+            tab.page.get_by_role("combobox").first.fill("harpsichord")
+            expect(tab.page.get_by_role("option").filter(has_text="Benedikt").first).to_be_visible()
+            tab.page.keyboard.press("Escape")
+            exported = (tmp_path / "export.jsonl").read_bytes().split(b"\n")[1:]
+            assert process.http.get("/api/export").content.split(b"\n")[1:] == exported

@@ -1,0 +1,100 @@
+"""Several tabs on one window, several windows on one memory, and a server that goes away under the page."""
+
+import re
+import signal
+from pathlib import Path
+
+from playwright.sync_api import Browser, expect
+
+from pages import SERVER_IS_AWAY, Tab, new_window, visiting
+from processes import ECHO, Process, running
+
+FACT = "The gardener Ottoline keeps the copper key of the orangery under the third blue tile."
+FILLER = "Describe the weather of a rainy day in a small harbour town, with all its clouds and winds. "
+
+
+def test_two_tabs_on_one_window_see_the_same_live(echo_server: Process, browser: Browser) -> None:
+    window = new_window(echo_server, "shared")
+    with visiting(browser, echo_server.address) as visitor:
+        one, other = visitor.open(window), visitor.open(window)
+        one.say("Hello from the first tab")
+        expect(other.turns).to_have_count(2)
+        other.say("Hello from the second tab")
+        expect(one.turns).to_have_count(4)
+        one.do(one.chunks.first, "Pin")
+        expect(other.chunks.first).to_have_class(re.compile("pinned"))
+        assert one.words() == other.words()
+
+
+def test_a_window_closed_in_one_tab_is_not_opened_again_by_the_other(echo_server: Process, browser: Browser) -> None:
+    kept = new_window(echo_server, "kept")
+    window = new_window(echo_server, "to be closed")
+    with visiting(browser, echo_server.address) as visitor:
+        one, other = visitor.open(window), visitor.open(window)
+        one.page.get_by_role("button", name="Actions for to be closed").click()
+        one.page.get_by_role("button", name="Close", exact=True).click()
+        expect(other.toasts).to_contain_text("the window was closed")
+        other.page.wait_for_timeout(1000)
+        entries = {entry["id"]: entry["is_open"] for entry in echo_server.call("GET", "/api/windows")}
+        assert not entries[window]
+        assert kept in entries
+        other.toasts.get_by_role("button", name="Open it again").click()
+        expect(other.page.locator("#window-name")).to_have_text("to be closed")
+        other.say("Here again")
+        expect(one.toasts).to_have_count(0)
+
+
+def test_what_one_window_buried_another_brings_back(model_server: Process, browser: Browser) -> None:
+    """With the bundled model: the words that return are the very words that were said."""
+    small = {"weave.budget_tokens": 200, "weave.resurrection": False, "generation.max_tokens": 16}
+    telling = new_window(model_server, "telling", **small)
+    asking = new_window(model_server, "asking", **{"generation.max_tokens": 16})
+    with visiting(browser, model_server.address) as visitor:
+        tab = visitor.open(telling)
+        tab.say(FACT)
+        for _ in range(6):
+            if FACT not in "".join(tab.words()):
+                break
+            tab.say(FILLER)
+        assert FACT not in "".join(tab.words())
+        expect(tab.page.locator(".gap").first).to_be_visible()
+        expect(tab.graves.filter(has_text="Ottoline").first).to_be_visible()
+        other = visitor.open(asking)
+        other.send("Where does the gardener Ottoline keep the copper key of the orangery?")
+        expect(other.turns.filter(has_text=FACT).locator(".badge.returned")).to_be_visible()
+        other.idle()
+        assert FACT in "".join(other.words())
+
+
+def test_a_server_that_is_killed_and_started_again_loses_nothing(tmp_path: Path, browser: Browser) -> None:
+    with running(tmp_path, *ECHO, "--port", "0") as process:
+        process.wait_until_ready()
+        port = process.address.rpartition(":")[2]
+        with visiting(browser, process.address) as visitor:
+            visitor.forgive(SERVER_IS_AWAY)
+            tab = visitor.open()
+            tab.say("Said before the end")
+            tab.box.fill("Typed before the end")
+            process.popen.kill()
+            process.popen.wait()
+            expect(tab.page.locator("#engine-text")).to_have_text("the server does not answer")
+            tab.box.press("Enter")
+            expect(tab.toasts).to_contain_text("The server does not answer")
+            expect(tab.box).to_have_value("Typed before the end")
+            with running(tmp_path, *ECHO, "--port", port) as again:
+                expect(tab.page.locator("#engine")).to_have_attribute("data-state", "ready")
+                expect(tab.turns).to_have_count(2)
+                expect(tab.box).to_have_value("Typed before the end")
+                tab.box.press("Enter")
+                expect(tab.turns).to_have_count(4)
+                tab.idle()
+                expect(tab.box).to_have_value("")
+                assert tab.words()[0::2] == ["Said before the end", "Typed before the end"]
+                assert again.end(signal.SIGTERM) == 0
+
+
+def test_the_page_may_be_opened_before_the_model_is_there(tmp_path: Path, browser: Browser) -> None:
+    with running(tmp_path, "--no-browser", "--port", "0") as process, visiting(browser, process.address) as visitor:
+        tab: Tab = visitor.open()
+        expect(tab.page.get_by_text("The bundled model is very small")).to_be_visible()
+        expect(tab.page.locator("#engine")).to_have_attribute("data-state", "ready")
