@@ -3,6 +3,7 @@
 import tempfile
 from contextlib import closing
 from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from threading import RLock
 
@@ -60,7 +61,7 @@ def assert_same(graves: Graves, model: Model, living: list[int]) -> None:
     assert paged == in_order
     assert graves.page(None, CHUNKS) == in_order
     bounds = [-1, *living, 10**9]
-    assert graves.gaps(living, keys=3) == [model.gap(*pair) for pair in zip(bounds, bounds[1:], strict=False)]
+    assert graves.gaps(living, keys=3) == [model.gap(*pair) for pair in pairwise(bounds)]
 
 
 def saved(memory: Memory, record: WindowRecord, graves: Graves) -> WindowRecord:

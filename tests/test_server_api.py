@@ -72,6 +72,11 @@ def test_all_endpoints_answer_as_described(tmp_path: Path) -> None:
         assert one.call("PATCH", base, {"name": "renamed", "overrides": overrides})["name"] == "renamed"
         one.say(window, "Now something must leave the context")
         grave = one.get(f"{base}/graveyard?limit=1")[0]
+        walked = [grave]
+        while page := one.get(f"{base}/graveyard?limit=1&before={key_of(walked[-1])}"):
+            walked += page
+        assert walked == one.get(f"{base}/graveyard")
+        assert {True, False} == {each["is_deleted"] for each in walked}
         assert one.get(f"{base}/graveyard?before={key_of(grave)}") != [grave]
         assert one.get(f"{base}/gaps")
         buried = next(grave for grave in one.get(f"{base}/graveyard") if not grave["is_deleted"])
