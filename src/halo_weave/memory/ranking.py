@@ -85,11 +85,16 @@ def diverse(scores: NDArray[np.float64], alike: NDArray[np.float32], share: floa
 
 def _with_neighbours(word_scores: dict[int, float], ids: Sequence[int]) -> dict[int, float]:
     """What words are worth in each chunk together with those around it; ids follow the order in which chunks came."""
-    near = {
-        one: sum(word_scores.get(one + step, 0.0) * 0.5 ** abs(step) for step in range(-_REACH, _REACH + 1))
-        for one in ids
-    }
-    return {one: score for one, score in near.items() if score > 0}
+    if not word_scores:
+        return {}
+    having = np.array(sorted(word_scores))
+    scores = np.array([word_scores[one] for one in having.tolist()])
+    wanted = np.array(ids)
+    near = np.zeros(len(wanted))
+    for step in range(-_REACH, _REACH + 1):
+        places = np.minimum(np.searchsorted(having, wanted + step), len(having) - 1)
+        near += np.where(having[places] == wanted + step, scores[places], 0.0) * 0.5 ** abs(step)
+    return {one: score for one, score in zip(ids, near.tolist(), strict=True) if score > 0}
 
 
 def _ranks(values: dict[int, float]) -> Ranks:

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -97,10 +98,14 @@ def by_ids(connection: sqlite3.Connection, embedder: str, ids: Sequence[int]) ->
     known = known_embedder(connection, embedder)
     if known is None:
         return _ids([]), np.empty((0, 0), dtype=np.float32)
-    query = "SELECT vector FROM vectors WHERE chunk = ? AND embedder = ? AND vector IS NOT NULL"
-    found = [(chunk_id, connection.execute(query, (chunk_id, known.id)).fetchone()) for chunk_id in ids]
-    present = [(chunk_id, row[0]) for chunk_id, row in found if row is not None]
-    return _ids([chunk_id for chunk_id, _ in present]), known.matrix([blob for _, blob in present])
+    rows = connection.execute(
+        "SELECT chunk, vector FROM vectors WHERE embedder = ? AND vector IS NOT NULL"
+        " AND chunk IN (SELECT value FROM json_each(?))",
+        (known.id, msgspec.json.encode(list(ids)).decode()),
+    )
+    found = dict(rows.fetchall())
+    present = [chunk_id for chunk_id in ids if chunk_id in found]
+    return _ids(present), known.matrix([found[chunk_id] for chunk_id in present])
 
 
 def ids_without(connection: sqlite3.Connection, embedder: str, after: int, limit: int) -> list[int]:
