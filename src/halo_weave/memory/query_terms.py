@@ -1,5 +1,6 @@
 """The words of a question that are worth looking for."""
 
+import itertools
 import unicodedata
 
 from halo_weave.memory.store import Store
@@ -8,6 +9,8 @@ _KINDS_IN_WORDS = "LNM"
 """Letters, numbers and the marks on them, which many scripts write their vowels with."""
 _NEVER_COMMON = 50
 """Chunks that a word may have in the smallest memory."""
+_MOST_READ = 400_000
+"""Chunks that the words of one question may have in all: with more, searching a large memory takes too long."""
 
 
 def terms_of(text: str) -> list[str]:
@@ -17,7 +20,8 @@ def terms_of(text: str) -> list[str]:
 
 
 class TellingTerms:
-    """Leaves out the words that more than this share of all chunks have: they cost the most and say the least."""
+    """Leaves out the words that more than this share of all chunks have, and in a large memory as many of the commonest
+    as it takes: they cost the most and say the least."""
 
     def __init__(self, store: Store, largest_share: float) -> None:
         self._store = store
@@ -28,5 +32,9 @@ class TellingTerms:
         terms = terms_of(text)
         counts = self._store.count_words(terms)
         most = max(_NEVER_COMMON, int(self._largest_share * counts.chunks))
-        telling = [term for term, count in zip(terms, counts.having, strict=True) if 0 < count <= most]
-        return telling or terms
+        having = dict(zip(terms, counts.having, strict=True))
+        telling = [term for term in terms if 0 < having[term] <= most]
+        rarest = sorted(telling, key=lambda term: having[term])
+        read = list(itertools.accumulate(having[term] for term in rarest))
+        affordable = {*rarest[:1], *(term for term, total in zip(rarest, read, strict=True) if total <= _MOST_READ)}
+        return [term for term in telling if term in affordable] or terms

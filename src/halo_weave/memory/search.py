@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from halo_weave.errors import InputError
 from halo_weave.memory.embedding import Embedder
+from halo_weave.memory.meanwhile import Meanwhile
 from halo_weave.memory.nearest import best_first, similarities_to
 from halo_weave.memory.query_terms import TellingTerms
 from halo_weave.memory.ranking import Candidate, Ranked, diverse, fused
@@ -102,7 +103,7 @@ class MemorySearch:
         if not text.strip():
             return []
         wanted = ChunkFilter(roles=roles, since=since, until=until, metadata=metadata)
-        return self.search_embedded(text, self._embedder.embed([text])[0], wanted, limit=limit, mmr_lambda=mmr_lambda)
+        return self._search(text, lambda: self._embedder.embed([text])[0], wanted, limit, mmr_lambda)
 
     def search_embedded(
         self,
@@ -114,14 +115,24 @@ class MemorySearch:
         mmr_lambda: float | None = None,
     ) -> list[Hit]:
         """The same for a text whose vector is known already."""
+        return self._search(text, lambda: vector, wanted or ChunkFilter(), limit, mmr_lambda)
+
+    def _search(
+        self, text: str, embedded: Callable[[], Vector], wanted: ChunkFilter, limit: int, mmr_lambda: float | None
+    ) -> list[Hit]:
         if limit < 1:
             raise InputError(f"{limit} chunks cannot be searched for; it takes at least 1.")
         if mmr_lambda is not None and not 0 <= mmr_lambda <= 1:
             raise InputError(f"The share {mmr_lambda} of closeness in the order is not from 0 to 1.")
-        candidates = _Candidates(self._store, self._embedder.name, self._index, wanted or ChunkFilter())
+        candidates = _Candidates(self._store, self._embedder.name, self._index, wanted)
         depth = max(limit, self._settings.candidates)
-        similarities = candidates.nearest(vector, depth)
-        word_scores = candidates.by_words(self._terms.of(text), depth)
+        by_words = Meanwhile(lambda: candidates.by_words(self._terms.of(text), depth))
+        try:
+            vector = embedded()
+            similarities = candidates.nearest(vector, depth)
+        finally:
+            by_words.wait()
+        word_scores = by_words.result()
         ranked = fused(
             [
                 candidates.candidate(chunk_id, similarities.get(chunk_id), word_scores.get(chunk_id))
@@ -221,10 +232,10 @@ class _Candidates:
 
     def _look_at(self, ids: Iterable[int]) -> None:
         new = [chunk_id for chunk_id in ids if chunk_id not in self._looked_at]
-        self._looked_at.update(new)
         for outline in self._store.outlines_by_ids(new, with_metadata=self._needs_metadata):
             if self._wanted.lets_through(outline):
                 self._passed[outline.id] = outline
+        self._looked_at.update(new)  # not before: another thread takes what was looked at as decided
 
     @property
     def _needs_metadata(self) -> bool:

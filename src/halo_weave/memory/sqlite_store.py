@@ -6,6 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from halo_weave.errors import InputError, StoreDamaged
 from halo_weave.memory import (
     sqlite_audit,
@@ -144,10 +146,11 @@ class SqliteStore(SqliteVectors, SqliteWindows):
         return int(index)
 
     def chunks_by_ids(self, ids: Sequence[int]) -> list[Stored]:
-        query = f"{SELECT_STORED} WHERE id = ? AND merged_into IS NULL"
+        query = f"{SELECT_STORED} WHERE id IN (SELECT value FROM json_each(?)) AND merged_into IS NULL"
         with self._database.reading() as connection:
-            rows = (connection.execute(query, (chunk_id,)).fetchone() for chunk_id in ids)
-            return [stored_of(row) for row in rows if row is not None]
+            rows = connection.execute(query, (msgspec.json.encode(list(ids)).decode(),))
+            found = {row[0]: stored_of(row) for row in rows}
+        return [found[chunk_id] for chunk_id in ids if chunk_id in found]
 
     def outlines_by_ids(self, ids: Sequence[int], *, with_metadata: bool = False) -> list[Outline]:
         with self._database.reading() as connection:
