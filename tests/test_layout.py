@@ -30,8 +30,8 @@ class Frames:
     def opening(self, role: Role, time: datetime, *, follows_gap: bool) -> Sequence[Token]:
         return [Token(OPEN, f"{time}"), Token(OPEN, role), *([Token(DATE, "")] if follows_gap else [])]
 
-    def closing(self, role: Role, time: datetime) -> Sequence[Token]:
-        return [Token(CLOSE, role)]
+    def closing(self, role: Role, time: datetime, *, follows_gap: bool = False) -> Sequence[Token]:
+        return [Token(CLOSE, f"{role} {time} {follows_gap}")]
 
 
 def laid_out(chunks: list[LiveChunk], opened: OpenTurn | None = None) -> Layout:
@@ -164,8 +164,8 @@ def test_the_model_sees_when_a_user_spoke_and_dates_at_gaps() -> None:
     def text(frames: ChatFrames, role: Role, *, follows_gap: bool) -> str:
         return "".join(token.text for token in frames.opening(role, time, follows_gap=follows_gap))
 
-    def closing(frames: ChatFrames, role: Role) -> str:
-        return "".join(token.text for token in frames.closing(role, time))
+    def closing(frames: ChatFrames, role: Role, *, follows_gap: bool = False) -> str:
+        return "".join(token.text for token in frames.closing(role, time, follows_gap=follows_gap))
 
     timed = ChatFrames(engine, "Be kind.", shows_times=True, zone=BEGIN.tzinfo)
     plain = ChatFrames(engine, "", shows_times=False, zone=BEGIN.tzinfo)
@@ -175,6 +175,7 @@ def test_the_model_sees_when_a_user_spoke_and_dates_at_gaps() -> None:
     assert text(timed, "assistant", follows_gap=False) == "<|im_start|>assistant\n"
     assert text(timed, "assistant", follows_gap=True) == "<|im_start|>assistant\n[2026-03-04] "
     assert text(plain, "user", follows_gap=False) == "<|im_start|>user\n"
-    assert text(plain, "user", follows_gap=True) == "<|im_start|>user\n[2026-03-04] "
+    assert text(plain, "user", follows_gap=True) == "<|im_start|>user\n"
+    assert closing(plain, "user", follows_gap=True) == "\n(sent on 2026-03-04)<|im_end|>\n"
     assert "".join(token.text for token in timed.beginning) == "<|im_start|>system\nBe kind.<|im_end|>\n"
     assert list(plain.beginning) == []

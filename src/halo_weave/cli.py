@@ -144,6 +144,8 @@ def _add_bench_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     brightness = add_command(benches, "brightness", _bench_brightness, "measure what scoring a step costs", [common])
     add_json_flag(brightness)
+    page = add_command(benches, "page", _bench_page, "measure how smooth the page is, in Chromium", [common])
+    add_json_flag(page)
     recall = add_command(
         benches, "recall", _bench_recall, "measure what the memory finds in long conversations", [common]
     )
@@ -233,6 +235,15 @@ def _bench_brightness(arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import listing, output
 
     listing.write_figures(brightness.run(settings, output.notice), as_json=arguments.json)
+    return 0
+
+
+def _bench_page(arguments: argparse.Namespace) -> int:
+    settings = load_settings(arguments)
+    from halo_weave.bench import page
+    from halo_weave.terminal import listing, output
+
+    listing.write_figures(page.run(settings, output.notice), as_json=arguments.json)
     return 0
 
 

@@ -10,7 +10,8 @@ from halo_weave.text.chat_template import Role
 
 
 class ChatFrames:
-    """`shows_times` puts the time behind what a user says; a gap is dated in any case. Times are those of `zone`.
+    """`shows_times` puts the time behind what a user says, and what follows a gap is dated in any case. Times are those
+    of `zone`.
 
     Small models take a date before a question for a part of it and answer strangely; behind it they do not.
     """
@@ -29,15 +30,14 @@ class ChatFrames:
         return self._beginning
 
     def opening(self, role: Role, time: datetime, *, follows_gap: bool) -> Sequence[Token]:
-        is_dated = follows_gap and not self._tells_time(role)
+        is_dated = follows_gap and role != "user"
         return self._opened(role, f"[{time.astimezone(self._zone):%Y-%m-%d}] " if is_dated else "")
 
-    def closing(self, role: Role, time: datetime) -> Sequence[Token]:
+    def closing(self, role: Role, time: datetime, *, follows_gap: bool = False) -> Sequence[Token]:
         said = time.astimezone(self._zone)
-        return self._closed(role, f"\n(sent on {said:%Y-%m-%d} at {said:%H:%M})" if self._tells_time(role) else "")
-
-    def _tells_time(self, role: Role) -> bool:
-        return role == "user" and self._shows_times
+        if role != "user" or not (self._shows_times or follows_gap):
+            return self._closed(role, "")
+        return self._closed(role, f"\n(sent on {said:%Y-%m-%d}{f' at {said:%H:%M}' if self._shows_times else ''})")
 
     def _tokens_of_closing(self, role: Role, date: str) -> tuple[Token, ...]:
         written = self._engine.tokenize(date) if date else []

@@ -35,7 +35,7 @@ class Frames(Protocol):
 
     def opening(self, role: Role, time: datetime, *, follows_gap: bool) -> Sequence[Token]: ...
 
-    def closing(self, role: Role, time: datetime) -> Sequence[Token]: ...
+    def closing(self, role: Role, time: datetime, *, follows_gap: bool = False) -> Sequence[Token]: ...
 
 
 class Span(NamedTuple):
@@ -83,7 +83,7 @@ def lay_out(
     An `opened` turn stands last and stays open: what was said after it, in another window, is left out.
     """
     layout = Layout([Placed(place, token.id) for place, token in enumerate(frames.beginning)], [])
-    for turn, members, opening in _turns(chunks, frames, gap):
+    for turn, members, opening, closing in _turns(chunks, frames, gap):
         if opened is not None and turn != opened.turn and members[0].turn_start > opened.turn_start:
             break
         spread = _spread(members)
@@ -92,7 +92,7 @@ def lay_out(
             _put(layout, chunk, start + (chunk.first_position - chunk.turn_start) * spread)
         if opened is not None and opened.turn == turn:
             return layout._replace(spread=spread)
-        layout.placed.extend(_run(start + _TO_CLOSING, frames.closing(turn.role, members[0].time)))
+        layout.placed.extend(_run(start + _TO_CLOSING, closing))
     if opened is not None:
         opening = frames.opening(opened.turn.role, opened.time, follows_gap=False)
         _open(layout, opened.turn_start, opening)
@@ -102,8 +102,8 @@ def lay_out(
 def size_of(chunks: Iterable[LiveChunk], frames: Frames, *, gap: timedelta | None = None) -> int:
     """How many tokens `lay_out` would give."""
     return len(frames.beginning) + sum(
-        len(opening) + sum(len(chunk.tokens) for chunk in members) + len(frames.closing(turn.role, members[0].time))
-        for turn, members, opening in _turns(chunks, frames, gap)
+        len(opening) + sum(len(chunk.tokens) for chunk in members) + len(closing)
+        for _, members, opening, closing in _turns(chunks, frames, gap)
     )
 
 
@@ -113,13 +113,15 @@ def holds_word(text: str) -> bool:
 
 def _turns(
     chunks: Iterable[LiveChunk], frames: Frames, gap: timedelta | None
-) -> Iterator[tuple[TurnKey, list[LiveChunk], Sequence[Token]]]:
-    """What lives of each turn, and what opens it."""
+) -> Iterator[tuple[TurnKey, list[LiveChunk], Sequence[Token], Sequence[Token]]]:
+    """What lives of each turn, what opens and what closes it."""
     previous: datetime | None = None
     for turn, group in groupby(chunks, key=lambda chunk: chunk.turn):
         members = list(group)
         time = members[0].time
-        yield turn, members, frames.opening(turn.role, time, follows_gap=_is_gap(previous, time, gap))
+        follows_gap = _is_gap(previous, time, gap)
+        opening = frames.opening(turn.role, time, follows_gap=follows_gap)
+        yield turn, members, opening, frames.closing(turn.role, time, follows_gap=follows_gap)
         previous = members[-1].time
 
 

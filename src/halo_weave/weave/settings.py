@@ -41,14 +41,15 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "fixed at 255, or the largest of these."
         ),
     ] = "largest"
-    # A week: user turns tell their own time, so a marker need only point out what a reader would miss, not every night.
+    # A day: what was said in one sitting needs no date, and few turns follow a night.
     gap_marker_hours: Annotated[
         int,
         msgspec.Meta(
             ge=0, le=876_000, description="Hours between neighbours from which on the model is shown the date; 0 never."
         ),
-    ] = 168
-    show_times: Annotated[bool, msgspec.Meta(description="Whether the model sees when each message was sent.")] = True
+    ] = 24
+    # Off: it takes some twenty tokens a turn, and small models talk about the date; gaps are dated in any case.
+    show_times: Annotated[bool, msgspec.Meta(description="Whether the model sees when each message was sent.")] = False
 
     def budget(self, usable_tokens: int) -> int:
         """What `pruning.plan` takes for a context of this size; 0 for no pruning."""

@@ -85,6 +85,11 @@ class Search extends Part {
   }
 
   #press(event) {
+    if (event.key === "Escape") {
+      event.preventDefault(); // it would only empty the box
+      this.dispatchEvent(new CustomEvent("done", { bubbles: true }));
+      return;
+    }
     if (event.isComposing || event.ctrlKey || event.metaKey || !this.#hits.length) return;
     const last = this.#hits.length - 1;
     const next = { ArrowDown: Math.min(last, this.#active + 1), ArrowUp: Math.max(0, this.#active - 1), PageDown: Math.min(last, this.#active + 5), PageUp: Math.max(0, this.#active - 5) }[event.key];

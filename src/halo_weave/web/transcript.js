@@ -21,6 +21,9 @@ class Transcript extends HTMLElement {
   #shown = new Map(); // views by turn, with what they were made from
   #visible = new Set();
   #observer;
+  #sizes = new ResizeObserver(() => this.#isFollowing && this.#toEnd());
+  #isFollowing = true; // the person is at the end and stays there
+  #lastTop = 0;
   #writing;
   #gaps = [];
   #gapCache = new Map(); // views by what they tell
@@ -35,6 +38,7 @@ class Transcript extends HTMLElement {
     const { model } = app;
     model.addEventListener("reset", () => this.#rebuild({ toEnd: true }));
     model.addEventListener("chunks", () => this.#change());
+    model.addEventListener("message", () => (this.#isFollowing = true));
     model.addEventListener("token", ({ detail }) => this.#write(detail));
     model.addEventListener("brightness", () => this.#schedulePaint());
     app.addEventListener("view", () => this.#showView());
@@ -44,6 +48,7 @@ class Transcript extends HTMLElement {
       this.#rebuild({});
     });
     app.addEventListener("past", ({ detail }) => this.#showPast(detail));
+    this.#list.addEventListener("scroll", () => this.#scrolled());
     this.#list.addEventListener("click", (event) => this.#lock(event));
     this.#list.addEventListener("pointermove", (event) => this.#preview(event));
     this.#showView();
@@ -69,6 +74,7 @@ class Transcript extends HTMLElement {
   jumpTo(key) {
     const view = this.#viewOf(key);
     if (!view) return;
+    this.#isFollowing = false;
     view.scrollIntoView({ block: "center", behavior: "instant" }); // what is between has no settled height yet
     view.focus({ preventScroll: true });
     view.classList.add("found");
@@ -76,7 +82,7 @@ class Transcript extends HTMLElement {
   }
 
   #rebuild({ toEnd = false }) {
-    const wasNear = toEnd || this.#isNearBottom();
+    if (toEnd) this.#isFollowing = true;
     const focused = this.#list.contains(document.activeElement) ? document.activeElement.closest(".chunk")?.dataset.key : undefined;
     const turns = groupedByTurn(this.chunks);
     const gaps = this.#gapViews();
@@ -89,7 +95,7 @@ class Transcript extends HTMLElement {
     if (focused && !this.#list.contains(document.activeElement)) this.#viewOf(focused)?.focus({ preventScroll: true });
     this.#schedulePaint();
     if (!this.#past) this.#askForGaps();
-    if (wasNear) this.#list.scrollTop = this.#list.scrollHeight;
+    if (this.#isFollowing) this.#toEnd();
   }
 
   // Turns that are as they were keep their views, so that neither focus nor selection is lost.
@@ -107,7 +113,7 @@ class Transcript extends HTMLElement {
       const view = isSame ? known.view : turnView(chunks, { isNewest, gaps });
       this.#shown.set(`${turn}.${role}`, { view, parts });
       if (isSame) before.delete(`${turn}.${role}`);
-      else for (const one of view.querySelectorAll(".chunk")) this.#observer.observe(one);
+      else this.#watch(view);
       if (gaps.has(id)) views.push(gaps.get(id));
       views.push(view);
     }
@@ -115,8 +121,14 @@ class Transcript extends HTMLElement {
     return views;
   }
 
+  #watch(view) {
+    this.#sizes.observe(view);
+    for (const one of view.querySelectorAll(".chunk")) this.#observer.observe(one);
+  }
+
   #drop(shown) {
     for (const { view } of shown.values()) {
+      this.#sizes.unobserve(view);
       for (const one of view.querySelectorAll(".chunk")) {
         this.#observer.unobserve(one);
         this.#visible.delete(one);
@@ -143,7 +155,7 @@ class Transcript extends HTMLElement {
 
   // Keeps what the person reads in place while something above it comes or goes.
   #anchor() {
-    if (this.#isNearBottom()) return null;
+    if (this.#isFollowing) return null;
     const top = this.#list.getBoundingClientRect().top;
     const places = [...this.#visible].map((view) => [view.dataset.key, view.getBoundingClientRect()]);
     const [first] = places.filter(([, { bottom }]) => bottom > top).sort(([, a], [, b]) => a.top - b.top);
@@ -157,9 +169,8 @@ class Transcript extends HTMLElement {
 
   #write(text) {
     if (this.#past) return;
-    const wasNear = this.#isNearBottom();
     this.#writing.add(text, app.model.writing);
-    if (wasNear) this.#list.scrollTop = this.#list.scrollHeight;
+    if (this.#isFollowing) this.#toEnd();
   }
 
   #see(entries) {
@@ -269,8 +280,16 @@ class Transcript extends HTMLElement {
     this.#rebuild({});
   }
 
-  #isNearBottom() {
-    return this.#list.scrollHeight - this.#list.scrollTop - this.#list.clientHeight < NEAR_BOTTOM;
+  #toEnd() {
+    this.#list.scrollTop = this.#list.scrollHeight;
+  }
+
+  // Only a person scrolls up; text that grows leaves the place as it is.
+  #scrolled() {
+    const { scrollTop, scrollHeight, clientHeight } = this.#list;
+    const isNear = scrollHeight - scrollTop - clientHeight < NEAR_BOTTOM;
+    if (isNear || scrollTop < this.#lastTop) this.#isFollowing = isNear;
+    this.#lastTop = scrollTop;
   }
 
   // Which token is under the pointer.
