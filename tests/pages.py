@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, WebSocket, expect
 
 from processes import Process
+
 PATIENCE_MS = 30_000
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -38,7 +39,7 @@ class Visitor:
             page.add_init_script(remember)
         page.goto(self._address)
         tab = Tab(page)
-        expect(tab.meter).to_be_visible()
+        tab.ready()
         return tab
 
     def forgive(self, pattern: str) -> None:
@@ -77,6 +78,11 @@ class Tab:
         self.chunks = page.locator(".chunk")
         self.graves = page.locator(".grave")
         self.dialog = page.get_by_role("dialog")
+        self.hits = page.locator("#search-hits > *")
+
+    def ready(self) -> None:
+        """Until the window's state has come."""
+        expect(self.page.locator("#window-name")).not_to_be_empty()
 
     def send(self, text: str) -> None:
         self.box.fill(text)
@@ -106,7 +112,8 @@ class Tab:
     def words(self) -> list[str]:
         """What is on the page, turn by turn, as the memory has it."""
         texts: list[str] = self.page.eval_on_selector_all(
-            "article.turn", "turns => turns.map(t => [...t.querySelectorAll('.words')].map(w => w.textContent).join(''))"
+            "article.turn",
+            "turns => turns.map(t => [...t.querySelectorAll('.words')].map(w => w.textContent).join(''))",
         )
         return texts
 

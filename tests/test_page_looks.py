@@ -32,23 +32,15 @@ DIALOGS = ("search", "settings", "figures", "transfer", "help", "tree", "notes")
 
 
 @pytest.fixture(scope="module")
-def window(echo_server: Process) -> str:
+def window(echo_server: Process, browser: Browser) -> str:
     """A window with something in it: Markdown, something pinned, and something buried."""
     window = new_window(echo_server, "looks", **{"weave.budget_tokens": 500})
-    for text in ("Something that will be buried soon.", "Something else.", *[MARKDOWN] * 3):
-        echo_server.call("POST", f"/api/windows/{window}/messages", {"text": text})
-        while echo_server.call("GET", f"/api/windows/{window}")["doing"] or not settled(echo_server, window, text):
-            pass
-    newest = echo_server.call("GET", f"/api/windows/{window}")["chunks"][-1]["key"]
-    key = f"{newest['turn']}.{newest['chunk']}.{newest['role']}"
-    echo_server.call("POST", f"/api/windows/{window}/chunks/{key}/pin")
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open(window)
+        for text in ("Something that will be buried soon.", "Something else.", *[MARKDOWN] * 3):
+            tab.say(text)
+        tab.do(tab.chunks.last, "Pin")
     return window
-
-
-def settled(process: Process, window: str, text: str) -> bool:
-    state = process.call("GET", f"/api/windows/{window}")
-    said = "".join("".join(chunk["pieces"]) for chunk in state["chunks"] if chunk["key"]["role"] == "assistant")
-    return not state["writing"] and said.endswith(text[-20:])
 
 
 @pytest.mark.parametrize("theme", ["dark", "light"])
@@ -67,7 +59,7 @@ def test_nothing_serious_stands_in_the_way_of_anybody(
             tab.open_dialog(name)
             if name == "search":
                 tab.page.get_by_role("combobox").first.fill("something")
-                expect(tab.page.get_by_role("option").first).to_be_visible()
+                expect(tab.hits.first).to_be_visible()
             tab.page.wait_for_timeout(100)
             found[name] = serious(tab.page)
             tab.page.keyboard.press("Escape")
@@ -124,9 +116,9 @@ def test_brightness_is_painted_and_explained(echo_server: Process, browser: Brow
     with visiting(browser, echo_server.address) as visitor:
         tab = visitor.open(window)
         tab.set_view("Weave")
-        painted = "[...CSS.highlights.values()].reduce((sum, one) => sum + one.size, 0)"
-        tab.page.wait_for_function(f"{painted} > 0")
         expect(tab.page.locator("halo-legend .bucket")).to_have_count(8)
+        painted = "[...CSS.highlights.values()].reduce((sum, one) => sum + one.size, 0)"
+        assert tab.page.evaluate(painted) > 0
         expect(tab.page.locator("halo-legend .numbers")).to_have_text(re.compile(r"\d"))
         words = tab.chunks.last.locator(".words")
         words.click(position={"x": 30, "y": 8})
@@ -166,10 +158,8 @@ def test_a_screen_reader_hears_the_status_but_not_every_word(
         tab = visitor.open(window)
         log = tab.page.get_by_role("log")
         expect(log).to_have_attribute("aria-live", "off")
-        unnamed = tab.page.evaluate(
-            "[...document.querySelectorAll('button')].filter(b => !(b.getAttribute('aria-label') || b.textContent.trim())).length"
-        )
-        assert unnamed == 0
+        unnamed = "all => all.filter(one => !(one.getAttribute('aria-label') || one.textContent.trim())).length"
+        assert tab.page.eval_on_selector_all("button", unnamed) == 0
         tab.do(tab.chunks.last, "Delete")
         expect(tab.page.locator("#announcer")).to_have_text(re.compile("Deleted"))
         tab.toasts.get_by_role("button", name="Undo").click()

@@ -54,7 +54,7 @@ def test_a_search_hit_goes_to_its_place_or_brings_it_back(echo_server: Process, 
         tab.say("A zeppelin hangs above the town hall.")
         tab.page.keyboard.press("Control+k")
         tab.page.get_by_role("combobox").first.fill("zeppelin")
-        hits = tab.page.get_by_role("option")
+        hits = tab.hits
         expect(hits.filter(has_text="zeppelin").first).to_be_visible()
         tab.page.keyboard.press("Enter")
         expect(tab.dialog).to_have_count(0)
@@ -88,7 +88,7 @@ def test_an_export_imported_into_another_memory_is_found_there(
             tab.page.keyboard.press("Escape")
             tab.page.keyboard.press("Control+k")
             tab.page.get_by_role("combobox").first.fill("harpsichord")
-            expect(tab.page.get_by_role("option").filter(has_text="Benedikt").first).to_be_visible()
+            expect(tab.hits.filter(has_text="Benedikt").first).to_be_visible()
             tab.page.keyboard.press("Escape")
             exported = (tmp_path / "export.jsonl").read_bytes().split(b"\n")[1:]
             assert process.http.get("/api/export").content.split(b"\n")[1:] == exported

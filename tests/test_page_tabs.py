@@ -9,8 +9,17 @@ from playwright.sync_api import Browser, expect
 from pages import SERVER_IS_AWAY, Tab, new_window, visiting
 from processes import ECHO, Process, running
 
-FACT = "The gardener Ottoline keeps the copper key of the orangery under the third blue tile."
-FILLER = "Describe the weather of a rainy day in a small harbour town, with all its clouds and winds. "
+FACTS = [
+    f"{who} keeps {what}."
+    for who, what in (
+        ("The gardener Ottoline", "the copper key of the orangery under the third blue tile"),
+        ("The pilot Bartholomew", "eleven maps of the northern glaciers in a tin box"),
+        ("The baker Philippa", "her sourdough warm behind the old ceramic stove"),
+        ("The watchmaker Anselm", "a broken chronometer from a sunken frigate"),
+        ("The teacher Rosalind", "chalk drawings of comets on the attic wall"),
+        ("The cellist Tobias", "his spare strings in an empty jar of honey"),
+    )
+]
 
 
 def test_two_tabs_on_one_window_see_the_same_live(echo_server: Process, browser: Browser) -> None:
@@ -51,19 +60,15 @@ def test_what_one_window_buried_another_brings_back(model_server: Process, brows
     asking = new_window(model_server, "asking", **{"generation.max_tokens": 16})
     with visiting(browser, model_server.address) as visitor:
         tab = visitor.open(telling)
-        tab.say(FACT)
-        for _ in range(6):
-            if FACT not in "".join(tab.words()):
-                break
-            tab.say(FILLER)
-        assert FACT not in "".join(tab.words())
+        for fact in FACTS:
+            tab.say(fact)
+        buried = next(fact for fact in FACTS if fact not in tab.words())
         expect(tab.page.locator(".gap").first).to_be_visible()
-        expect(tab.graves.filter(has_text="Ottoline").first).to_be_visible()
+        expect(tab.graves.filter(has_text=buried).first).to_be_visible()
         other = visitor.open(asking)
-        other.send("Where does the gardener Ottoline keep the copper key of the orangery?")
-        expect(other.turns.filter(has_text=FACT).locator(".badge.returned")).to_be_visible()
-        other.idle()
-        assert FACT in "".join(other.words())
+        other.say(f"What did I say? {buried}")
+        expect(other.turns.filter(has_text=buried).locator(".badge.returned").first).to_be_visible()
+        assert buried in other.words()
 
 
 def test_a_server_that_is_killed_and_started_again_loses_nothing(tmp_path: Path, browser: Browser) -> None:

@@ -240,10 +240,13 @@ def _bench_brightness(arguments: argparse.Namespace) -> int:
 
 def _bench_page(arguments: argparse.Namespace) -> int:
     settings = load_settings(arguments)
+    import msgspec
+
     from halo_weave.bench import page
     from halo_weave.terminal import listing, output
 
-    listing.write_figures(page.run(settings, output.notice), as_json=arguments.json)
+    figures = page.run(settings, output.notice)
+    listing.write_figures(msgspec.to_builtins(figures), as_json=arguments.json)
     return 0
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -95,8 +96,8 @@ def _fill(folder: Path, wanted: int) -> int:
         return living
 
 
-def _living(chunks: Sequence[dict[str, object]]) -> int:
-    return sum(len(chunk["pieces"]) for chunk in chunks)  # type: ignore[arg-type]
+def _living(chunks: Sequence[dict[str, Any]]) -> int:
+    return sum(len(chunk["pieces"]) for chunk in chunks)
 
 
 @contextmanager

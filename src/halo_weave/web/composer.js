@@ -10,6 +10,7 @@ class Composer extends HTMLElement {
   #status;
   #editing = null; // the turn of the question that is being asked in other words
   #isSending = false;
+  #sent = null; // by this tab; others share what the browser remembers
 
   connectedCallback() {
     this.#input = element("textarea", { id: "composer-input", rows: 1, placeholder: "Say something. The past is listening.", "aria-label": "Message" });
@@ -54,9 +55,10 @@ class Composer extends HTMLElement {
 
   async #sendMessage() {
     const text = this.#input.value;
-    if (!text.trim()) return;
+    if (!text.trim() || !app.model.info) return;
     const { api } = app;
     const turn = this.#editing;
+    this.#sent = text;
     localStorage.setItem(this.#sentName, text);
     this.#setSending(true);
     this.#input.focus();
@@ -72,7 +74,8 @@ class Composer extends HTMLElement {
 
   // The words leave the box once they are in the memory: a program that ends before that has not got them.
   #arrived() {
-    const sent = localStorage.getItem(this.#sentName);
+    const sent = this.#sent ?? localStorage.getItem(this.#sentName);
+    this.#sent = null;
     localStorage.removeItem(this.#sentName);
     this.#setSending(false);
     if (sent === null || this.#input.value !== sent) return;
