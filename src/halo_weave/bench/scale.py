@@ -73,8 +73,9 @@ def measure(
         exact = exact_nearest(store, embedder_name, memory.question_vectors, NEAREST)
     on_progress(f"{memory.folder.name} chunks: reserving by {RESERVING_PROCESSES} processes")
     return {
-        **_percentiles("search_ms", searched.search_ms),
-        **_percentiles("search_without_embedding_ms", searched.search_embedded_ms),
+        # The question's vector does not depend on the memory's size; what it takes to make it is told as well.
+        **_percentiles("search_ms", searched.search_embedded_ms),
+        **_percentiles("search_with_embedding_ms", searched.search_ms),
         **_percentiles("nearest_ms", searched.nearest_ms),
         f"search_recall_at_{NEAREST}": overlap(searched.nearest, exact),
         "open_s": searched.open_s,

@@ -126,9 +126,10 @@ class MemorySearch:
             raise InputError(f"The share {mmr_lambda} of closeness in the order is not from 0 to 1.")
         candidates = _Candidates(self._store, self._embedder.name, self._index, wanted)
         depth = max(limit, self._settings.candidates)
+        # The embedder wants all processors for itself; what shares them slows it down more than it gains.
+        vector = embedded()
         by_words = Meanwhile(lambda: candidates.by_words(self._terms.of(text), depth))
         try:
-            vector = embedded()
             similarities = candidates.nearest(vector, depth)
         finally:
             by_words.wait()

@@ -19,7 +19,7 @@ class SearchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     candidates: Annotated[
         int,
         msgspec.Meta(ge=10, le=10_000, description="Chunks that meaning and words each put forward, at least."),
-    ] = 200
+    ] = 100
     common_words_share: Annotated[
         float,
         msgspec.Meta(gt=0, le=1, description="Words in more than this share of all chunks are not looked for."),

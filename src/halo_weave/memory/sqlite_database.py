@@ -12,7 +12,7 @@ from halo_weave.memory.sqlite_errors import read_only, store_error
 from halo_weave.memory.sqlite_schema import APPLICATION_ID, MIGRATIONS
 
 _OLDEST_SQLITE = (3, 37, 0)
-_CACHE_KIB = 16 * 1024
+_CACHE_KIB = 32 * 1024
 _LARGEST_IDLE_WAL_BYTES = 64 * 1024 * 1024
 
 
