@@ -78,7 +78,7 @@ def everything(window: Window) -> object:
 
 def test_after_a_restart_the_same_tokens_live_with_the_same_brightness_and_it_goes_on(path: Path) -> None:
     with reopened(path) as window:
-        for number in range(5):
+        for number in range(9):
             send(window, f"Tell me of number {number}.")
         actions.pin(window, next(iter(window.life.context)).key)
         window.set_overrides({"generation.max_tokens": 70})
@@ -140,7 +140,7 @@ def test_what_a_crash_cut_off_is_brought_to_an_end(path: Path, crash: str) -> No
 
 def test_what_was_deleted_meanwhile_does_not_live_again(path: Path) -> None:
     with reopened(path) as window:
-        for _ in range(5):
+        for _ in range(9):
             send(window, "Tell me of rivers.")
         alive = next(key for key, _ in living(window) if key.role == "assistant")
         buried = next(iter(window.life.graves))
