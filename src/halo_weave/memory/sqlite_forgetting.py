@@ -18,6 +18,7 @@ from halo_weave.memory.sqlite_database import Database
 from halo_weave.memory.sqlite_rows import Row, stored_number
 
 _MARK = "holds_removed_text"
+_TREE = ("tree", "tree_accesses", "tree_snapshots")
 _ITSELF_AND_MERGED = (
     "WITH RECURSIVE parts (id) AS"
     " (SELECT ? UNION SELECT chunks.id FROM chunks JOIN parts ON chunks.merged_into = parts.id) SELECT id FROM parts"
@@ -58,7 +59,7 @@ def clear(connection: sqlite3.Connection) -> None:
     """Remove everything but the counters, the log, and the keys and positions of what was forgotten."""
     connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
     connection.execute("PRAGMA defer_foreign_keys = ON")  # chunks refer to each other
-    for table in ("vectors", "embedders", "chunks", "burials", "windows", "journal"):
+    for table in ("vectors", "embedders", "chunks", "burials", "windows", "journal", *_TREE, "notes"):
         connection.execute(f"DELETE FROM {table}")
     sqlite_settings.renew_identity(connection)
     _mark(connection)

@@ -146,5 +146,56 @@ CREATE TABLE journal (
 CREATE INDEX journal_by_window ON journal (window, turn);
 """
 
-MIGRATIONS = (_FIRST_FORM,)
+# Every version of the notes, the highest one is what they are now.
+_NOTES_FORM = """
+CREATE TABLE notes (
+    version INTEGER PRIMARY KEY CHECK (version > 0),
+    time INTEGER NOT NULL,
+    origin TEXT NOT NULL,
+    command TEXT NOT NULL,
+    document TEXT NOT NULL,
+    checksum INTEGER NOT NULL
+) STRICT;
+"""
+
+# Every version of every entry of the memory tree; a version without content is a deletion. A snapshot's chunks are
+# copies, so that they outlive what is done to their sources.
+_TREE_FORM = """
+CREATE TABLE tree (
+    path TEXT NOT NULL,
+    version INTEGER NOT NULL CHECK (version > 0),
+    time INTEGER NOT NULL,
+    origin TEXT NOT NULL,
+    content TEXT,
+    checksum INTEGER NOT NULL,
+    PRIMARY KEY (path, version)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tree_accesses (
+    path TEXT PRIMARY KEY,
+    time INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE tree_snapshots (
+    id INTEGER PRIMARY KEY,
+    path TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    turn BLOB NOT NULL,
+    number INTEGER NOT NULL,
+    role TEXT NOT NULL,
+    first_position BLOB NOT NULL,
+    text TEXT NOT NULL,
+    token_ids BLOB NOT NULL,
+    piece_lengths BLOB NOT NULL,
+    time INTEGER NOT NULL,
+    similarity REAL NOT NULL,
+    embedder TEXT,
+    vector BLOB,
+    checksum INTEGER NOT NULL
+) STRICT;
+CREATE INDEX tree_snapshots_by_version ON tree_snapshots (path, version);
+CREATE INDEX tree_snapshots_by_position ON tree_snapshots (first_position);
+"""
+
+MIGRATIONS = (_FIRST_FORM, _NOTES_FORM, _TREE_FORM)
 """Step N brings a database of version N to version N + 1."""
