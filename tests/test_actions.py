@@ -1,5 +1,6 @@
 """What a person can do to what was said."""
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -130,6 +131,15 @@ def test_what_was_deleted_before_the_window_was_opened_again_is_buried_once_it_i
     assert set(deletion.keys) <= window.life.graves.keys()
     actions.resurrect(window, QUESTION)
     assert QUESTION in window.life.context
+
+
+def test_of_many_deletions_the_latest_come_back_to_life_and_earlier_ones_to_the_graveyard(window: Window) -> None:
+    window.dropped = deque(maxlen=1)
+    first, second = actions.delete(window, QUESTION), actions.delete(window, SECOND_QUESTION)
+    actions.undelete(window, second.keys)
+    actions.undelete(window, first.keys)
+    assert set(keys(window)) == set(second.keys)
+    assert set(first.keys) == window.life.graves.keys()
 
 
 def test_after_a_deletion_the_model_reads_again_cleanly(window: Window) -> None:

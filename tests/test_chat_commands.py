@@ -213,7 +213,18 @@ class TestAskingAgain:
             assert living_texts(chat) == ["two\nlines", "You said: two\nlines"]
         assert capsys.readouterr().out == "You said: one\nYou said: two\nlines\n"
 
-    @pytest.mark.parametrize("command", ["/regenerate", "/continue", "/edit", "/edit two"])
+    def test_correct_puts_other_words_in_the_place_of_the_reply(self, tmp_path: Path, capsys: Captured) -> None:
+        with opened_chat(tmp_path, replies=["Wrong.", " And on."]) as chat:
+            say(chat, "one", "/correct")
+            assert chat.take_draft() == "/correct Wrong."
+            say(chat, "/correct Right\nand proper.", "/continue")
+            assert "".join(living_texts(chat)) == "oneRight\nand proper. And on."
+        shown = capsys.readouterr()
+        assert shown.out == "Wrong.\n And on.\n"
+        assert "(the reply has your words now; /continue goes on from them)" in shown.err
+        assert "meanwhile" not in shown.err
+
+    @pytest.mark.parametrize("command", ["/regenerate", "/continue", "/edit", "/edit two", "/correct", "/correct two"])
     def test_without_a_question_it_is_told(self, tmp_path: Path, capsys: Captured, command: str) -> None:
         with opened_chat(tmp_path) as chat:
             say(chat, command)

@@ -33,7 +33,7 @@ class Follower:
             self._apply(event.kind, event.data)
 
     def _apply(self, kind: str, data: dict[str, Any]) -> None:
-        if kind in ("message", "reply", "resurrected", "undeleted"):
+        if kind in ("message", "reply", "edited", "resurrected", "undeleted"):
             self.chunks |= {_key(chunk): _without_reason(chunk) for chunk in data["chunks"]}
         if kind == "reply":
             self.writing.clear()
@@ -62,10 +62,10 @@ class Follower:
 
     def _recolour(self, data: dict[str, Any]) -> None:
         values = np.frombuffer(b64decode(data["brightness"]), "<i2").tolist()
-        for chunk, peak in zip(self.in_order(), data["peaks"], strict=False):
+        for chunk in self.in_order():
             count = len(chunk["pieces"])
             chunk["brightness"], values = values[:count], values[count:]
-            chunk["peak"] = peak
+            chunk["peak"] = max(chunk["brightness"])
         assert values == []
 
     def in_order(self) -> list[dict[str, Any]]:
@@ -97,7 +97,8 @@ def test_a_late_subscriber_knows_all_from_the_state_and_the_events_since(tmp_pat
         actions.pin(window, ChunkKey(2, 0, "assistant"))
         actions.undelete(window, actions.delete(window, ChunkKey(1, 0, "user")).keys)
         for _ in range(3):
-            send(window, "Go on.")
+            reply = send(window, "Go on.")
+        actions.edit_reply(window, reply.turn, "It is said.")
         if buried := sorted(window.life.graves):
             actions.resurrect(window, buried[0])
         follower = Follower(states[-1])

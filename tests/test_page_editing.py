@@ -38,6 +38,32 @@ def test_an_edit_that_is_left_changes_nothing(echo_server: Process, browser: Bro
         assert tab.words()[0] == "What is a viola?"
 
 
+def test_an_edited_reply_takes_the_place_of_the_earlier_one_in_all_tabs(echo_server: Process, browser: Browser) -> None:
+    """What was typed before is there again, the model goes on from the edited words, and older replies have no Edit."""
+    window = new_window(echo_server, "edited reply")
+    with visiting(browser, echo_server.address) as visitor:
+        tab, other = visitor.open(window), visitor.open(window)
+        tab.say("What is a shawm?")
+        tab.say("What is a lyre?")
+        expect(tab.control(tab.turn(1), "Edit")).to_have_count(0)
+        tab.box.fill("Not sent yet")
+        tab.do(tab.turn(3), "Edit")
+        expect(tab.box).to_have_value("You said: What is a lyre?")
+        tab.box.fill("A lyre has strings, and")
+        tab.page.get_by_role("button", name="Replace", exact=True).click()
+        expect(tab.box).to_have_value("Not sent yet")
+        for each in (tab, other):
+            expect(each.turn(3).locator(".badge.edited")).to_be_visible()
+            assert each.words()[2:] == ["What is a lyre?", "A lyre has strings, and"]
+        expect(tab.graves.filter(has_text="You said: What is a lyre?").locator(".tag").first).to_have_text("superseded")
+        tab.do(tab.turn(3), "Continue")
+        expect(tab.turn(3).locator(".chunk")).to_have_count(2)
+        tab.idle()
+        tab.page.reload()
+        expect(tab.turns).to_have_count(4)
+        assert tab.words()[3] == "A lyre has strings, and" + "You said: What is a lyre?"
+
+
 def test_a_deleted_question_takes_its_answer_along_and_undo_brings_both_back(
     echo_server: Process, browser: Browser
 ) -> None:

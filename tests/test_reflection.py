@@ -1,17 +1,19 @@
 """Reflection: after a while of silence the model sums up its context."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from halo_weave.errors import EngineUnavailable
 from halo_weave.memory.records import ChunkKey
 from halo_weave.session import actions, reflection
 from halo_weave.session.hub import Hub
 from halo_weave.session.reflection import Reflecting, is_due, reflect
 from halo_weave.session.turn import send
+from halo_weave.session.window import Window
 from windows import PLAIN, Clock, opened_hub, stored_text, with_section
 
 ON = with_section(PLAIN, "reflection", is_on=True, after_minutes=30.0, after_messages=2, prompt="Sum it all up.")
@@ -89,9 +91,64 @@ def test_a_thread_looks_after_all_windows(hub: Hub, clock: Clock, monkeypatch: p
         send(window, "The river is long.")
     window.log.listen(lambda event: reflected.set() if event.kind == "stats" else None)
     clock.now += timedelta(days=1)
-    reflecting = Reflecting(hub)
+    reflecting = Reflecting(hub.open_windows)
     try:
         assert reflected.wait(60)
     finally:
         reflecting.close()
     assert stored_text(window.memory, 5) == "Sum it all up."
+
+
+def test_whoever_has_it_carried_out_may_refuse_and_is_asked_again(
+    hub: Hub, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reflection, "_LOOK_EVERY_S", 0.01)
+    window = hub.open("river")
+    for _ in range(2):
+        send(window, "The river is long.")
+    clock.now += timedelta(days=1)
+    asked: list[Window] = []
+    is_done = threading.Event()
+
+    def carry_out(window: Window, work: Callable[[], object]) -> None:
+        asked.append(window)
+        if len(asked) < 3:
+            raise EngineUnavailable("The model is away.")
+        work()
+        is_done.set()
+
+    reflecting = Reflecting(hub.open_windows, carry_out)
+    try:
+        assert is_done.wait(60)
+    finally:
+        reflecting.close()
+    assert asked == [window] * 3
+    assert stored_text(window.memory, 5) == "Sum it all up."
+
+
+def test_a_summary_that_fails_is_not_asked_for_again_before_there_is_more_to_say(
+    tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reflection, "_LOOK_EVERY_S", 0.01)
+    too_long = with_section(ON, "reflection", prompt="word " * 5000)
+    with opened_hub(tmp_path / "halo.db", settings=too_long, clock=clock) as hub:
+        window = hub.open("river")
+        for _ in range(2):
+            send(window, "The river is long.")
+        clock.now += timedelta(days=1)
+        assert is_due(window)
+        has_failed = threading.Event()
+
+        def carry_out(_: Window, work: Callable[[], object]) -> None:
+            try:
+                work()
+            finally:
+                has_failed.set()
+
+        reflecting = Reflecting(hub.open_windows, carry_out)
+        try:
+            assert has_failed.wait(60)
+        finally:
+            reflecting.close()
+        assert not is_due(window)
+        assert stored_text(window.memory, 5) == ""

@@ -102,6 +102,30 @@ def test_a_model_that_cannot_be_loaded_is_told_and_the_rest_works(tmp_path: Path
         one.post("/api/windows", {"name": "x"}, status=503)
 
 
+def test_a_model_that_cannot_be_loaded_is_tried_again_when_settings_change(tmp_path: Path) -> None:
+    """Another model, or the same one once it is there; until then the status says what is wrong."""
+    missing = tmp_path / "missing.gguf"
+
+    def open_if_there(settings: EngineSettings) -> Engine:
+        if settings.model and not Path(settings.model).exists():
+            raise EngineUnavailable(f"There is no model file {settings.model}.")
+        return EchoEngine()
+
+    with served(tmp_path, open_engine=open_if_there) as one:
+        window = one.new_window()
+        for change in ({"engine.model": None}, {"engine.model": str(missing)}):
+            missing.unlink(missing_ok=True)
+            one.call("PUT", "/api/settings", {"engine.model": str(missing)})
+            until(lambda: one.get("/api/status")["engine"]["state"] == "away")
+            assert one.get("/api/status")["engine"]["text"] == f"There is no model file {missing}."
+            refused = one.post(f"/api/windows/{window}/messages", {"text": "Hello"}, status=503)
+            assert refused["error"] == f"The model could not be loaded: There is no model file {missing}."
+            missing.touch()
+            one.call("PUT", "/api/settings", change)
+            until(lambda: one.get("/api/status")["engine"]["state"] == "ready")
+            assert one.say(window, "Hello")["chunks"]
+
+
 def test_the_bundled_model_speaks(tmp_path: Path, llama_engine: Engine) -> None:
     """With the attention of a real model: brightness is told, and some of it differs."""
 

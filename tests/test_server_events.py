@@ -12,7 +12,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.protocol import Engine
 from halo_weave.engine.settings import EngineSettings
-from halo_weave.server.websocket import CLOSED, MOST_BEHIND, UNKNOWN
+from halo_weave.server import websocket
+from halo_weave.server.websocket import CLOSED, MOST_BEHIND, TOO_MANY, UNKNOWN
 from served import PATIENCE_S, Served, Tab, received, served, until
 
 
@@ -173,6 +174,32 @@ def test_a_window_that_is_not_there_ends_the_socket(server: Served) -> None:
         received(socket)
     assert ending.value.rcvd is not None
     assert ending.value.rcvd.code == UNKNOWN
+
+
+def test_connections_beyond_the_most_are_refused_until_others_end(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(websocket, "MOST_SOCKETS", 2)
+    path = f"/api/windows/{server.new_window()}/events"
+    with server.socket(path) as first, server.socket("/api/events") as second:
+        assert received(first)["state"]
+        assert received(second)["state"]
+        with server.socket(path) as refused, pytest.raises(ConnectionClosed) as ended:
+            refused.recv(PATIENCE_S)
+        assert ended.value.rcvd is not None
+        assert (ended.value.rcvd.code, ended.value.rcvd.reason) == (
+            TOO_MANY,
+            "2 connections are open already; close some tabs",
+        )
+
+    def is_let_in() -> bool:
+        with server.socket(path) as socket:
+            try:
+                return "state" in received(socket)
+            except ConnectionClosed:
+                return False
+
+    until(is_let_in)
 
 
 def test_a_message_to_the_server_that_is_too_large_ends_the_socket(server: Served) -> None:

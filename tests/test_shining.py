@@ -108,11 +108,10 @@ def test_malformed_attention_changes_nothing_and_is_counted(kind: str) -> None:
     assert shining.last_problem
 
 
-def test_peaks_and_brightness_are_told_in_order_in_whole_numbers() -> None:
+def test_brightness_is_told_in_order_in_whole_numbers() -> None:
     layout = made_layout()
     for number, (chunk, _, _) in enumerate(layout.spans):
         chunk.state[0] = [number, number + 0.6, -40_000]
     shining = shining_on(layout)
-    assert shining.peaks().tolist() == pytest.approx([0.6, 1.6, 2.6])
     assert np.frombuffer(shining.word_brightness(), "<i2").tolist() == [0, 1, -32768, 1, 2, -32768, 2, 3, -32768]
     assert shining_on(lay_out([], Frames())).word_brightness() == b""

@@ -33,15 +33,17 @@ def saved(store: Store, window: WindowRecord, durable: bool = True) -> WindowRec
 def test_a_window_comes_back_as_it_was_saved(open_again: StoreFactory, durable: bool) -> None:
     store = open_again()
     first = saved(store, WINDOW, durable)
-    assert (first.version, store.window("w-1")) == (1, first)
+    assert (first.version, store.window_version("w-1"), store.window("w-1")) == (1, 1, first)
     second = saved(store, msgspec.structs.replace(first, name="", state=b""), durable)
     store.close()
     assert open_again().window("w-1") == second
     assert second.version == 2
+    assert open_again().window_version("w-1") == 2
 
 
 def test_a_window_that_is_not_there_is_none(store: Store) -> None:
     assert store.window("nobody") is None
+    assert store.window_version("nobody") == 0
     assert store.windows() == []
     assert not store.delete_window("nobody")
 

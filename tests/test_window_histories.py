@@ -74,6 +74,14 @@ class Histories(RuleBasedStateMachine):
         if key := self.chosen(which, [chunk.key for chunk in window.life.context if chunk.key.role == "user"]):
             self.unless_refused(lambda: actions.edit_question(window, key.turn, f"And the {subject}?"))
 
+    @rule(name=NAMES, subject=SUBJECTS, paragraphs=PARAGRAPHS)
+    def edit_reply(self, name: str, subject: str, paragraphs: int) -> None:
+        window = self.act(name)
+        if window.newest is not None:
+            turn = window.newest.turn_assistant
+            text = "\n\n".join(f"In year {number} it was all about the {subject}." for number in range(paragraphs))
+            self.unless_refused(lambda: actions.edit_reply(window, turn, text))
+
     @rule(name=NAMES)
     def go_on(self, name: str) -> None:
         window = self.act(name)

@@ -36,8 +36,7 @@ class SqliteWindows:
         version = window.version + 1
         row = (window.id, window.name, window.state, version, microseconds(window.saved_at))
         with self._database.writing(durable=durable) as connection:
-            found = connection.execute("SELECT version FROM windows WHERE id = ?", (window.id,)).fetchone()
-            if (found[0] if found else 0) != window.version:
+            if _version(connection, window.id) != window.version:
                 raise StoreConflict(
                     f"Window {window.id} was saved or deleted by somebody else since version {window.version}; "
                     "nothing was written."
@@ -50,6 +49,10 @@ class SqliteWindows:
         with self._database.reading() as connection:
             row = connection.execute(f"SELECT {_WINDOW}, checksum FROM windows WHERE id = ?", (window_id,)).fetchone()
             return None if row is None else _sound_window(row)
+
+    def window_version(self, window_id: str) -> int:
+        with self._database.reading() as connection:
+            return _version(connection, window_id)
 
     def windows(self) -> list[WindowOutline]:
         query = "SELECT id, name, version, saved_at, length(state) FROM windows ORDER BY saved_at DESC, id"
@@ -97,6 +100,11 @@ class SqliteWindows:
         # Not waiting for the disk: what a power cut brings back is told apart by the turn being written by then.
         with self._database.writing(durable=False) as connection:
             connection.execute("DELETE FROM journal WHERE window = ? AND turn = ?", (window_id, key_of_number(turn)))
+
+
+def _version(connection: sqlite3.Connection, window_id: str) -> int:
+    found = connection.execute("SELECT version FROM windows WHERE id = ?", (window_id,)).fetchone()
+    return found[0] if found else 0
 
 
 def _sound_window(row: tuple[Any, ...]) -> WindowRecord:

@@ -36,6 +36,10 @@ class WindowStore(Protocol):
 
     def window(self, window_id: str) -> WindowRecord | None: ...
 
+    def window_version(self, window_id: str) -> int:
+        """How often the window was saved; 0 if there is none. Reads nothing else of it."""
+        ...
+
     def windows(self) -> list[WindowOutline]:
         """The one saved last comes first."""
         ...

@@ -1,46 +1,51 @@
-"""Which chunks are deleted now, when and by whom, as the record of changes tells."""
+"""Which chunks are deleted now, when and why, as the record of changes tells; by the window that wrote them."""
 
 import threading
+from collections import defaultdict
 from datetime import datetime
 from typing import NamedTuple
 
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.records import Chunk, ChunkKey
-from halo_weave.session.actions import SUPERSEDED
+from halo_weave.memory.records import AuditEntry, ChunkKey
+from halo_weave.session.deleting import SUPERSEDED
 from halo_weave.session.news import News
 from halo_weave.session.revival import WINDOW
 
 
-class Deleted(NamedTuple):
-    chunk: Chunk
+class Deletion(NamedTuple):
     time: datetime
     is_superseded: bool
 
 
 class Deletions:
+    """Each deleted chunk is looked at once, to learn whose it is."""
+
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._news = News(memory.store)
-        self._deleted: dict[ChunkKey, tuple[datetime, str]] = {}
+        self._windows: dict[ChunkKey, str] = {}
+        self._deletions: defaultdict[str, dict[ChunkKey, Deletion]] = defaultdict(dict)
         self._lock = threading.Lock()
 
-    def of_window(self, window_id: str) -> dict[ChunkKey, Deleted]:
-        """What a window wrote and is deleted."""
+    def of_window(self, window_id: str) -> dict[ChunkKey, Deletion]:
+        """Of what a window wrote."""
         with self._lock:
-            self._catch_up()
-            known = dict(self._deleted)
-        found = {}
-        for key, (time, origin) in known.items():
-            stored = self._memory.chunk(key)
-            if stored is not None and (stored.chunk.metadata or {}).get(WINDOW) == window_id:
-                found[key] = Deleted(stored.chunk, time, origin == SUPERSEDED)
-        return found
+            for entry in self._news.entries():
+                self._take(entry)
+            return dict(self._deletions.get(window_id, {}))
 
-    def _catch_up(self) -> None:
-        for entry in self._news.entries():
-            if entry.action == "clear":
-                self._deleted.clear()
-            elif entry.key is not None and entry.action == "delete":
-                self._deleted[entry.key] = entry.time, entry.origin
-            elif entry.key is not None:
-                self._deleted.pop(entry.key, None)
+    def _take(self, entry: AuditEntry) -> None:
+        if entry.action == "clear":
+            self._windows.clear()
+            self._deletions.clear()
+        elif entry.key is not None:
+            if entry.key in self._windows:
+                del self._deletions[self._windows.pop(entry.key)][entry.key]
+            if entry.action == "delete" and (window_id := self._writer(entry.key)) is not None:
+                self._windows[entry.key] = window_id
+                self._deletions[window_id][entry.key] = Deletion(entry.time, entry.origin == SUPERSEDED)
+
+    def _writer(self, key: ChunkKey) -> str | None:
+        stored = self._memory.chunk(key)
+        window_id = None if stored is None else (stored.chunk.metadata or {}).get(WINDOW)
+        return window_id if isinstance(window_id, str) else None

@@ -23,7 +23,8 @@ class Standing(NamedTuple):
 
 
 class EngineKeeper:
-    """Opens the engine in a thread of its own. One on a server is looked for again and again while it is away.
+    """Opens the engine in a thread of its own. One on a server is looked for again and again while it is away; one of
+    this machine is not there before somebody changes something, so that `load` has to be asked for again.
 
     `on_engine` is called in that thread with each new engine and what it takes the place of, before it is ready.
     """
@@ -41,6 +42,7 @@ class EngineKeeper:
         self._standing = Standing("loading", "loading model")
         self._lock = threading.Lock()
         self._attempt = 0
+        self._is_looked_for = False
         self._is_over = threading.Event()
 
     @property
@@ -53,12 +55,19 @@ class EngineKeeper:
 
     def require_ready(self) -> Engine:
         standing, engine = self._standing, self._engine
+        if self.has_given_up:
+            raise EngineUnavailable(f"The model could not be loaded: {standing.text.rstrip('.')}.")
         if engine is None or standing.state != "ready":
             words = (
                 "The model is being loaded" if standing.state == "loading" else f"The model is away: {standing.text}"
             )
             raise EngineUnavailable(f"{words.rstrip('.')}; wait until it is there.")
         return engine
+
+    @property
+    def has_given_up(self) -> bool:
+        """Whether the engine could not be opened and is not looked for."""
+        return self._standing.state == "away" and not self._is_looked_for
 
     def load(self, settings: EngineSettings) -> None:
         """Open the engine of these settings, in place of the one there is."""
@@ -77,6 +86,7 @@ class EngineKeeper:
         with self._lock:
             self._attempt += 1
             self._standing = standing
+            self._is_looked_for = _is_server(settings)
             attempt = self._attempt
         self._on_change()
         threading.Thread(target=self._work, args=(settings, attempt), name="engine-keeper", daemon=True).start()

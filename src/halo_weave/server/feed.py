@@ -25,7 +25,7 @@ from halo_weave.session.replying import Figures
 from halo_weave.session.window import Newest, Window
 
 HISTORY = 64
-_CHANGING: frozenset[Kind] = frozenset(("deleted", "undeleted", "merged", "message", "reply"))
+_CHANGING: frozenset[Kind] = frozenset(("deleted", "undeleted", "merged", "message", "reply", "edited"))
 
 
 class _Glance(NamedTuple):

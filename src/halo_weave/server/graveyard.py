@@ -1,6 +1,6 @@
 """What a window buried, what was deleted in it, and the gaps that this left between what lives."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from heapq import merge
 from itertools import islice
@@ -9,6 +9,7 @@ import msgspec
 
 from halo_weave.memory.records import Chunk, ChunkKey
 from halo_weave.memory.window_records import BurialPlace, BurialRecord
+from halo_weave.server.deletions import Deletion
 from halo_weave.server.program import Program
 from halo_weave.server.shapes import Key
 from halo_weave.session.describing import named
@@ -46,21 +47,25 @@ class Gap(msgspec.Struct, rename={"since": "from", "until": "to"}):
 
 def graves(program: Program, window: Window, before: ChunkKey | None, limit: int) -> list[Grave]:
     """The newest first, those that come before a grave in time."""
-    deleted = _deleted(program, window)
+    deleted = program.deletions.of_window(window.id)
     place = None
     if before is not None:
-        burial = window.life.graves.get(before)
-        place = burial.place if burial is not None else next((one for one, _ in deleted if one.key == before), None)
-        if place is None:
+        if (burial := window.life.graves.get(before)) is not None:
+            place = burial.place
+        elif before in deleted:
+            place = BurialPlace(deleted[before].time, before)
+        else:
             return []
-    earlier = ((one, grave) for one, grave in deleted if place is None or one < place)
-    both = merge(_buried(program, window, place, limit), earlier, key=lambda pair: pair[0], reverse=True)
+    buried, gone = _buried(program, window, place, limit), _deleted(program, deleted, place)
+    both = merge(buried, gone, key=lambda pair: pair[0], reverse=True)
     return [grave for _, grave in islice(both, limit)]
 
 
 def graves_of(program: Program, window: Window, keys: Collection[ChunkKey]) -> list[Grave]:
     """Those of these chunks, the newest first."""
-    found = {place.key: (place, grave) for place, grave in _deleted(program, window) if place.key in keys}
+    deletions = program.deletions.of_window(window.id)
+    wanted = {key: deletions[key] for key in keys if key in deletions}
+    found = {place.key: (place, grave) for place, grave in _deleted(program, wanted, None)}
     for burial in window.life.graves.among(keys).values():
         if (grave := _lying(program, burial)) is not None:
             found[burial.key] = burial.place, grave
@@ -88,13 +93,17 @@ def gaps(window: Window) -> list[Gap]:
     ]
 
 
-def _deleted(program: Program, window: Window) -> list[tuple[BurialPlace, Grave]]:
-    found = []
-    for key, deleted in program.deletions.of_window(window.id).items():
-        reason = "Superseded by a newer version." if deleted.is_superseded else "Deleted."
-        grave = _grave(deleted.chunk, None, reason, deleted.time, is_superseded=deleted.is_superseded)
-        found.append((BurialPlace(deleted.time, key), grave))
-    return sorted(found, key=lambda pair: pair[0], reverse=True)
+def _deleted(
+    program: Program, deletions: Mapping[ChunkKey, Deletion], before: BurialPlace | None
+) -> Iterator[tuple[BurialPlace, Grave]]:
+    """The newest first; each is read when it is asked for."""
+    places = (BurialPlace(deletion.time, key) for key, deletion in deletions.items())
+    for place in sorted((place for place in places if before is None or place < before), reverse=True):
+        stored = program.memory.chunk(place.key)
+        if stored is not None and stored.chunk.deleted:
+            is_superseded = deletions[place.key].is_superseded
+            reason = "Superseded by a newer version." if is_superseded else "Deleted."
+            yield place, _grave(stored.chunk, None, reason, place.time, is_superseded=is_superseded)
 
 
 def _buried(

@@ -4,6 +4,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,12 +20,13 @@ from halo_weave.server.engine_keeper import EngineKeeper, OpenEngine
 from halo_weave.server.feed import Feed
 from halo_weave.server.figures import TurnFigures
 from halo_weave.server.jobs import Jobs
-from halo_weave.server.reflecting import Reflecting
 from halo_weave.server.refusals import NotFound
 from halo_weave.server.turn_queue import TurnQueue
 from halo_weave.session.hub import Hub
+from halo_weave.session.reflection import Reflecting
 from halo_weave.session.window import Window
 from halo_weave.session.words import ChunkSizes
+from halo_weave.tools.opening import opened_toolboxes
 
 _STOPPED_WITHIN_S = 10.0
 _log = logging.getLogger(__name__)
@@ -64,6 +66,9 @@ class Program:
         )
         self._sizes = ChunkSizes(settings.memory.chunk_min_tokens, settings.memory.chunk_max_tokens)
         self.deletions = Deletions(self.memory)
+        self._opened_tools = ExitStack()
+        self.tools = self._opened_tools.enter_context(opened_toolboxes(self.memory, settings.memory))
+        self.notes = self.tools.notes
         self.jobs = Jobs(lambda: self.bulletin.tell("jobs", "status"))
         self.turns = TurnQueue(lambda: self.bulletin.tell("windows", "status"), self.lose_engine)
         self.saved_sizes: dict[tuple[str, int], tuple[int, int]] = {}
@@ -71,7 +76,9 @@ class Program:
         self._hub: Hub | None = None
         self._feeds: dict[str, Feed] = {}
         self._lock = threading.RLock()
-        self._reflecting = Reflecting(self)
+        self.is_saved = threading.Event()
+        """Set once everything is kept at the end."""
+        self._reflecting = Reflecting(self.open_windows, self.send)
         self.keeper = EngineKeeper(open_engine, self._take_engine, lambda: self.bulletin.tell("status", "windows"))
         self.keeper.load(settings.engine)
 
@@ -139,18 +146,20 @@ class Program:
                 window.use_defaults(settings.window)
             except WindowBusy:
                 continue  # before its next turn
-        if settings.engine != before.engine:
+        if settings.engine != before.engine or self.keeper.has_given_up:
             self.keeper.load(settings.engine)
         self.bulletin.tell("status", "windows")
 
     def close(self) -> None:
-        """Stops what is under way, and waits until it is kept."""
+        """Stops what is under way, and waits until it is kept; then until the memory has nothing under way."""
         self.keeper.close()
-        self._reflecting.close()
         self.turns.close()
+        self._reflecting.close()
         self.jobs.close()
         if self._hub is not None:
             self._hub.close()
+        self.is_saved.set()
+        self._opened_tools.close()
         if self.keeper.engine is not None:
             self.keeper.engine.close()
         self.memory.close()

@@ -24,7 +24,7 @@ from halo_weave.server.security import TOKEN_FILE, stored_token
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8642
 _PORTS_TRIED = 100
 _LARGEST_SOCKET_MESSAGE_BYTES = 64 * 1024
-_SAVED_WITHIN_S, _SENT_WITHIN_S = 2.2, 0.4
+_SAVED_WITHIN_S, _CLOSED_WITHIN_S, _SENT_WITHIN_S = 2.0, 0.3, 0.4
 _WILDCARDS = ("0.0.0.0", "::")
 
 
@@ -115,16 +115,20 @@ class _Stopped:
 
 
 def _end(program: Program, server: uvicorn.Server, thread: threading.Thread) -> None:
-    """Everything kept, within seconds. What a thread still holds up by then is in the journal."""
+    """Everything kept, within seconds. What a thread still holds up by then is in the journal.
+
+    Nobody waits for an embedder that is being prepared: vectors that are missing are made at the next start.
+    """
     closing = threading.Thread(target=program.close, name="closing", daemon=True)
     closing.start()
-    closing.join(_SAVED_WITHIN_S)
+    program.is_saved.wait(_SAVED_WITHIN_S)
+    closing.join(_CLOSED_WITHIN_S)
     server.should_exit = True
     thread.join(_SENT_WITHIN_S)
     sys.stdout.flush()
     sys.stderr.flush()
     if any(other is not threading.main_thread() and other.is_alive() for other in threading.enumerate()):
-        os._exit(0)  # a model that is being loaded cannot be interrupted
+        os._exit(0)  # a model or embedder that is being loaded cannot be interrupted
 
 
 def _say(host: str, port: int, new_token: str | None, *, needs_token: bool) -> None:

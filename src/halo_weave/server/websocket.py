@@ -5,7 +5,7 @@ later and in larger batches, and once they are too many, a fresh state instead.
 """
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
@@ -25,14 +25,17 @@ BATCH_S = 0.033
 MOST_BEHIND = 512
 """Events from which on a fresh state is less than they are."""
 STALLED_S = 30.0
-CLOSED, FAILED, UNKNOWN = 4001, 4002, 4404
-"""Codes with which a socket ends: the window was closed, cannot be opened, or is not there."""
+MOST_SOCKETS = 128
+"""That can be open at once; a tab has two."""
+CLOSED, FAILED, TOO_MANY, UNKNOWN = 4001, 4002, 4003, 4404
+"""Codes with which a socket ends: the window was closed, cannot be opened, there are too many, or no such window."""
 
 
 class Sockets:
     def __init__(self, program: Program, threads: ThreadPoolExecutor) -> None:
         self._program = program
         self._threads = threads
+        self._open = 0
 
     def routes(self) -> list[WebSocketRoute]:
         return [
@@ -41,10 +44,21 @@ class Sockets:
         ]
 
     async def _of_window(self, socket: WebSocket) -> None:
-        await _while_connected(socket, self._follow_window(socket))
+        await self._serve(socket, self._follow_window)
 
     async def _of_program(self, socket: WebSocket) -> None:
-        await _while_connected(socket, self._follow_program(socket))
+        await self._serve(socket, self._follow_program)
+
+    async def _serve(self, socket: WebSocket, follow: Callable[[WebSocket], Coroutine[Any, Any, None]]) -> None:
+        await socket.accept()
+        if self._open >= MOST_SOCKETS:
+            await socket.close(TOO_MANY, f"{MOST_SOCKETS} connections are open already; close some tabs")
+            return
+        self._open += 1
+        try:
+            await _while_connected(socket, follow(socket))
+        finally:
+            self._open -= 1
 
     async def _follow_window(self, socket: WebSocket) -> None:
         seen = _number(socket.query_params.get("since", ""))
@@ -146,7 +160,6 @@ async def _send(socket: WebSocket, data: bytes) -> None:
 
 
 async def _while_connected(socket: WebSocket, work: Coroutine[Any, Any, None]) -> None:
-    await socket.accept()
     working = asyncio.create_task(work)
     listening = asyncio.create_task(_listen(socket))
     try:

@@ -7,13 +7,14 @@ import msgspec
 
 from halo_weave import paths
 from halo_weave.errors import InputError
-from halo_weave.memory.numbers import number_of_text
+from halo_weave.memory.numbers import number_of_text, text_of_number
 from halo_weave.server import status
 from halo_weave.server.endpoints import Call, Endpoint
 from halo_weave.server.shapes import KeyText, LongText, WindowEntry, WindowState
 from halo_weave.session import actions, reflection, turn
 from halo_weave.session.capture import Capture, start_capture, stop_capture
 from halo_weave.session.opening import checked_name
+from halo_weave.session.room import require_room
 
 Name = Annotated[str, msgspec.Meta(max_length=1000)]
 
@@ -36,6 +37,12 @@ class Message(msgspec.Struct, forbid_unknown_fields=True):
 class Edit(msgspec.Struct, forbid_unknown_fields=True):
     turn: KeyText
     text: LongText
+
+
+class EditedReply(msgspec.Struct):
+    """The turn that the reply has from now on."""
+
+    turn: str
 
 
 class CaptureWish(msgspec.Struct, forbid_unknown_fields=True):
@@ -94,7 +101,7 @@ def _send(call: Call) -> Queued:
     if not text.strip():
         raise InputError("The message is empty; nothing was sent.")
     if not window.doing:
-        turn.require_room(window, text)
+        require_room(window, text)
     return Queued(call.program.send(window, lambda: turn.send(window, text)))
 
 
@@ -126,6 +133,13 @@ def _edit(call: Call) -> Queued:
     return Queued(call.program.send(window, lambda: actions.edit_question(window, number, text)))
 
 
+def _edit_reply(call: Call) -> EditedReply:
+    feed, text, number = call.feed, call.body.text, number_of_text(call.body.turn)
+    turn_now = actions.edit_reply(feed.window, number, text)
+    feed.tell_filling()
+    return EditedReply(text_of_number(turn_now))
+
+
 def _capture(call: Call) -> CaptureFolder:
     window = call.window
     if call.body.is_on:
@@ -154,6 +168,14 @@ ENDPOINTS = [
     Endpoint("POST", f"{_WINDOW}/continue", "Write on where the newest reply ended.", _continue, Queued, status=202),
     Endpoint("POST", f"{_WINDOW}/reflect", "Have the model sum up its context.", _reflect, Queued, status=202),
     Endpoint("POST", f"{_WINDOW}/edit", "Ask a question in other words.", _edit, Queued, body=Edit, status=202),
+    Endpoint(
+        "POST",
+        f"{_WINDOW}/edit-reply",
+        "Put other words in the place of the newest reply; the model is not asked.",
+        _edit_reply,
+        EditedReply,
+        body=Edit,
+    ),
     Endpoint(
         "POST",
         f"{_WINDOW}/capture",

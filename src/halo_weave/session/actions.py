@@ -1,4 +1,4 @@
-"""What a person can do to what was said: pin, resurrect, merge, delete, undo, and say or have it said again.
+"""What a person can do to what was said: pin, resurrect, merge, delete, undo, edit, and have it said again.
 
 Nothing here is lost: what is deleted or superseded is only marked so, and can be undeleted.
 """
@@ -7,20 +7,23 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from halo_weave.errors import InputError
-from halo_weave.memory.records import Chunk, ChunkKey
+from halo_weave.memory.records import ChunkKey
 from halo_weave.session import turn as turns
 from halo_weave.session.catching_up import catch_up, join_merged
+from halo_weave.session.deleting import DELETED, SUPERSEDED, chunks_of, delete_chunk, delete_exchange, text_of
 from halo_weave.session.describing import described, named
-from halo_weave.session.revival import MODEL, WINDOW
-from halo_weave.session.turn import Reply, prune_to_budget
+from halo_weave.session.revival import marks_of
+from halo_weave.session.rewriting import rewrite
+from halo_weave.session.room import prune_to_budget, require_room
+from halo_weave.session.turn import Reply
 from halo_weave.session.window import Newest, Window
 from halo_weave.weave import resurrection
 from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS
 from halo_weave.weave.context import LiveChunk
 from halo_weave.weave.living import ANCHOR, TurnKey, turn_of
 
-DELETED, SUPERSEDED, MERGED = "window", "superseded", "window"
-"""Origins of changes in the memory's record."""
+MERGED = "window"
+"""The origin of merges in the memory's record."""
 
 
 class Deletion(NamedTuple):
@@ -69,7 +72,7 @@ def merge(window: Window, key: ChunkKey) -> ChunkKey:
     """Make a chunk one with the one before it in its turn; gives the key of both."""
     with window.working("merging"):
         catch_up(window)
-        before = [one for one in _chunks(window, turn_of(key)) if one.key.index < key.index]
+        before = [one for one in chunks_of(window, turn_of(key)) if one.key.index < key.index]
         if not before:
             raise InputError(f"There is no chunk before {key} in its turn that it could be merged with.")
         left = max(before, key=lambda chunk: chunk.first_position)
@@ -93,24 +96,25 @@ def delete(window: Window, key: ChunkKey) -> Deletion:
         newest = window.newest
         is_newest_answer = newest is not None and turn_of(key) == TurnKey(newest.turn_assistant, "assistant")
         if is_newest_answer:
-            question = _text(window, TurnKey(key.turn - 1, "user"))
-            return Deletion(_delete_exchange(window, key.turn - 1, DELETED), question)
+            question = text_of(chunks_of(window, TurnKey(key.turn - 1, "user")))
+            return Deletion(delete_exchange(window, key.turn - 1, DELETED), question)
         if key.role == "user" and key.index == ANCHOR:
-            return Deletion(_delete_exchange(window, key.turn, DELETED))
-        _delete(window, [key], DELETED, is_whole_exchange=False)
+            return Deletion(delete_exchange(window, key.turn, DELETED))
+        delete_chunk(window, key)
         return Deletion((key,))
 
 
 def undelete(window: Window, keys: Sequence[ChunkKey]) -> None:
-    """Take a deletion back. What lived here when it was deleted lives again as it was."""
+    """Take a deletion back. What lived here when it was deleted lives again as it was, unless that is long ago."""
     with window.working("undeleting"):
         catch_up(window)
         window.memory.undelete(keys, DELETED)
-        dropped = {chunk.key: chunk for chunk in window.dropped}
+        dropped = {chunk.key: chunk for gone in window.dropped for chunk in gone}
         with window.life.looking:
             back = [dropped[key] for key in keys if key in dropped and key not in window.life.context]
             window.life.add(back)
-            window.dropped = [chunk for chunk in window.dropped if chunk.key not in keys]
+            for gone in window.dropped:
+                gone[:] = [chunk for chunk in gone if chunk.key not in keys]
             window.log.tell("undeleted", keys=[named(key) for key in keys], chunks=[described(one) for one in back])
         catch_up(window)
         if window.newest is None:
@@ -132,35 +136,31 @@ def edit_question(window: Window, turn: int, text: str) -> Reply:
         return _ask_again(window, text, turn)
 
 
+def edit_reply(window: Window, turn: int, text: str) -> int:
+    """Put other words in the place of the newest reply, without asking the model; gives the turn of it from now on.
+
+    Question and reply are written anew, and the earlier exchange is superseded.
+    """
+    with window.working("being edited"):
+        catch_up(window)
+        if window.newest is None or window.newest.turn_assistant != turn:
+            raise InputError(
+                "Only the newest reply can be edited; delete an older one, or correct it in the conversation."
+            )
+        return rewrite(window, text)
+
+
 def _ask_again(window: Window, text: str | None, turn: int | None = None) -> Reply:
     catch_up(window)
     if turn is None:
         turn = None if window.newest is None else window.newest.turn_user
-    question = [] if turn is None else _chunks(window, TurnKey(turn, "user"))
+    question = [] if turn is None else chunks_of(window, TurnKey(turn, "user"))
     if turn is None or not question:
         raise InputError(f"There is no such question in the window {window.name} that could be asked again.")
-    message = text or "".join(chunk.text for chunk in question)
-    turns.require_room(window, message)
-    marks = {name: value for name, value in (question[0].metadata or {}).items() if name not in (WINDOW, MODEL)}
-    _delete_exchange(window, turn, SUPERSEDED)
-    return turns.exchange(window, message, marks)
-
-
-def _delete_exchange(window: Window, turn: int, origin: str) -> tuple[ChunkKey, ...]:
-    both = (*_chunks(window, TurnKey(turn, "user")), *_chunks(window, TurnKey(turn + 1, "assistant")))
-    keys = [chunk.key for chunk in both]
-    _delete(window, keys, origin, is_whole_exchange=True)
-    if window.newest is not None and window.newest.turn_user == turn:
-        window.newest = None
-    window.save()
-    return tuple(keys)
-
-
-def _delete(window: Window, keys: Sequence[ChunkKey], origin: str, *, is_whole_exchange: bool) -> None:
-    window.memory.delete(keys, origin)
-    window.dropped += window.drop(keys, is_whole_exchange=is_whole_exchange)
-    window.log.tell("deleted", keys=[named(key) for key in keys], origin=origin)
-    window.save()
+    message = text or text_of(question)
+    require_room(window, message)
+    delete_exchange(window, turn, SUPERSEDED)
+    return turns.exchange(window, message, marks_of(question[0]))
 
 
 def _latest_of(chunks: Sequence[LiveChunk]) -> Newest | None:
@@ -176,13 +176,3 @@ def _living(window: Window, key: ChunkKey) -> LiveChunk:
     if key not in window.life.context:
         raise InputError(f"Chunk {key} does not live in the window {window.name}.")
     return window.life.context[key]
-
-
-def _chunks(window: Window, turn: TurnKey) -> list[Chunk]:
-    """Those of a turn that are not deleted, in order."""
-    stored = (entry.chunk for entry in window.memory.chunks_of_turn(turn.turn))
-    return [chunk for chunk in stored if chunk.key.role == turn.role and not chunk.deleted]
-
-
-def _text(window: Window, turn: TurnKey) -> str:
-    return "".join(chunk.text for chunk in _chunks(window, turn))

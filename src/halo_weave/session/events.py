@@ -12,6 +12,7 @@ Kind = Literal[
     "message",
     "token",
     "reply",
+    "edited",
     "brightness",
     "buried",
     "resurrected",

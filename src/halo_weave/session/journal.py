@@ -19,12 +19,14 @@ _log = logging.getLogger(__name__)
 
 
 class Begun(msgspec.Struct, frozen=True, tag="begun"):
-    """An exchange whose question is about to be written. Turns have no upper limit, so they are text."""
+    """An exchange whose question is about to be written, in the place of the one whose question is `supersedes`, if
+    that is named. Turns have no upper limit, so they are text."""
 
     turn_user: str
     turn_assistant: str
     time: datetime
     marks: dict[str, Any]
+    supersedes: str | None = None
 
 
 class Written(msgspec.Struct, frozen=True, tag="written"):
@@ -55,8 +57,9 @@ class Journal:
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._work, name="journal", daemon=True)
 
-    def begin(self, turn_user: int, time: datetime, marks: dict[str, Any]) -> None:
-        self._note(Begun(text_of_number(turn_user), text_of_number(self._turn), time, marks))
+    def begin(self, turn_user: int, time: datetime, marks: dict[str, Any], *, supersedes: int | None = None) -> None:
+        earlier = None if supersedes is None else text_of_number(supersedes)
+        self._note(Begun(text_of_number(turn_user), text_of_number(self._turn), time, marks, earlier))
 
     def add(self, word: Word) -> None:
         with self._lock:

@@ -8,6 +8,7 @@ from halo_weave.memory.numbers import number_of_text
 from halo_weave.memory.records import Chunk
 from halo_weave.memory.window_records import WindowRecord
 from halo_weave.session.catching_up import catch_up
+from halo_weave.session.deleting import SUPERSEDED, delete_exchange
 from halo_weave.session.journal import Begun, noted
 from halo_weave.session.revival import metadata_of
 from halo_weave.session.saved_window import SavedChunk, SavedWindow, decoded
@@ -100,6 +101,8 @@ def _bring_to_end(window: Window, turn: int, begun: Begun, words: Sequence[Word]
     question = _chunks(window, user)
     if not question:
         return  # the message was never shown, so it never was
+    if begun.supersedes is not None:
+        delete_exchange(window, number_of_text(begun.supersedes), SUPERSEDED)
     answer = _chunks(window, assistant)
     known = {position for chunk in answer for position in range(chunk.first_position, chunk.end_position)}
     unwritten = [word for word in words if word.position not in known]

@@ -12,8 +12,7 @@ NOTHING = ResurrectionPlan((), 0)
 
 def plan_recall(window: Window, message: str, budget: int, before: int) -> ResurrectionPlan:
     """Only what stands before the message's own position: what others say meanwhile comes later."""
-    settings = window.settings.weave
-    if not settings.resurrection or budget <= 0:
+    if not window.settings.weave.resurrection or budget <= 0:
         return NOTHING
     hits = window.memory.search(message, limit=FOUND_AT_MOST)
     found = {hit.chunk.key: hit.chunk for hit in hits}
@@ -27,7 +26,7 @@ def plan_recall(window: Window, message: str, budget: int, before: int) -> Resur
         candidates,
         window.life.context.keys(),
         window.life.dormant(groups, found),
-        budget=min(budget, settings.resurrection_cap or budget),
+        budget=budget,
         starting=window.life.starting_brightness(),
     )
 

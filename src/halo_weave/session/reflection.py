@@ -2,16 +2,18 @@
 
 import logging
 import threading
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 
 from halo_weave.errors import HaloError, WindowBusy
-from halo_weave.session.hub import Hub
 from halo_weave.session.turn import Reply, send
 from halo_weave.session.window import Window
 
 MARK = "reflection"
 """The entry of a chunk's metadata that marks question and answer."""
-_LOOK_EVERY_S = 5.0
+_LOOK_EVERY_S, _STOP_AGAIN_S = 5.0, 0.05
+CarryOut = Callable[[Window, Callable[[], object]], object]
+"""Has something done in a window, now or later; a HaloError if it cannot be."""
 _log = logging.getLogger(__name__)
 
 
@@ -35,33 +37,48 @@ def reflect(window: Window) -> Reply:
     return reply
 
 
-class Reflecting:
-    """Looks after all windows of a hub in a thread of its own."""
+def at_once(_: Window, work: Callable[[], object]) -> object:
+    return work()
 
-    def __init__(self, hub: Hub) -> None:
-        self._hub = hub
+
+class Reflecting:
+    """Looks after all open windows in a thread of its own, which also does the work unless `carry_out` has it done."""
+
+    def __init__(self, open_windows: Callable[[], Iterable[Window]], carry_out: CarryOut = at_once) -> None:
+        self._open_windows = open_windows
+        self._carry_out = carry_out
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._work, name="reflection", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
+        """Ends a summary that this thread is at."""
         self._is_over.set()
-        for window in self._hub.open_windows():
-            if window.doing:
-                window.stop()
-        self._thread.join()
+        while self._thread.is_alive():
+            # Again and again, because a window forgets a stop that comes just before its work begins.
+            for window in self._open_windows():
+                if window.doing:
+                    window.stop()
+            self._thread.join(_STOP_AGAIN_S)
 
     def _work(self) -> None:
         while not self._is_over.wait(_LOOK_EVERY_S):
-            for window in self._hub.open_windows():
+            for window in self._open_windows():
                 if is_due(window):
-                    self._reflect(window)
+                    self._ask(window)
 
-    def _reflect(self, window: Window) -> None:
+    def _ask(self, window: Window) -> None:
+        def work() -> None:
+            try:
+                reflect(window)
+            except WindowBusy:
+                return  # somebody has begun to speak
+            except HaloError as error:
+                window.messages_at_reflection = window.messages  # not again before there is more to say
+                _log.warning("The window %s could not reflect: %s", window.name, error)
+                raise
+
         try:
-            reflect(window)
-        except WindowBusy:
-            return  # somebody has begun to speak
-        except HaloError as error:
-            window.messages_at_reflection = window.messages  # not again before there is more to say
-            _log.warning("The window %s could not reflect: %s", window.name, error)
+            self._carry_out(window, work)
+        except HaloError:
+            return  # told already; or the model is away, or the window has a turn waiting: later, then

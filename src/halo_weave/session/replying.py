@@ -153,9 +153,8 @@ class Writing:
 
 
 def digest(shining: Shining) -> dict[str, Any]:
-    """Brightness and latest attention of all living words in order, in base64; and each chunk's peak."""
+    """Brightness and latest attention of all living words in order, in base64."""
     return {
-        "peaks": [round(float(peak)) for peak in shining.peaks()],
         "brightness": b64encode(shining.word_brightness()).decode(),
         "attention": b64encode(shining.word_attention()).decode(),
     }

@@ -6,14 +6,13 @@ the reply is there waits: embedding, and burying down to the budget.
 """
 
 import time as clocks
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import msgspec
 
-from halo_weave.engine.protocol import Token
 from halo_weave.errors import InputError
 from halo_weave.session.catching_up import catch_up
 from halo_weave.session.describing import described
@@ -22,12 +21,12 @@ from halo_weave.session.journal import Journal
 from halo_weave.session.recalling import plan_recall, with_preview
 from halo_weave.session.replying import Figures, Writing, Written, digest
 from halo_weave.session.revival import metadata_of
+from halo_weave.session.room import make_room, new_tokens, prune_to_budget, tokens_of
 from halo_weave.session.window import Newest, Window
 from halo_weave.session.words import Positions, Word, cut, placed
 from halo_weave.weave.context import State
 from halo_weave.weave.layout import OpenTurn
 from halo_weave.weave.living import TurnKey
-from halo_weave.weave.pruning import PruningPlan
 from halo_weave.weave.resurrection import universal_budget
 from halo_weave.weave.shining import Shining
 
@@ -63,11 +62,11 @@ def send(window: Window, text: str, marks: Mapping[str, Any] | None = None) -> R
 def exchange(window: Window, text: str, marks: Mapping[str, Any]) -> Reply:
     """The same for somebody who is working on the window already."""
     begun_at, time = clocks.perf_counter(), window.clock()
-    tokens = _tokens_of(window, text)
+    tokens = tokens_of(window, text)
     longest = window.settings.generation.max_tokens
-    new = _new_tokens(window, tokens, time)
+    new = new_tokens(window, tokens, time)
     catch_up(window)
-    _make_room(window, new, current=frozenset())
+    make_room(window, new, current=frozenset())
 
     reservation = window.memory.reserve(len(tokens) + longest + FOR_FRAMES + FOR_SAFETY)
     user, assistant = TurnKey(reservation.turn_user, "user"), TurnKey(reservation.turn_assistant, "assistant")
@@ -75,7 +74,8 @@ def exchange(window: Window, text: str, marks: Mapping[str, Any]) -> Reply:
 
     window.log.tell("status", text="searching the memory")
     searching_at = clocks.perf_counter()
-    budget = universal_budget(window.usable_tokens, window.life.size(), new, longest)
+    cap = window.settings.weave.resurrection_cap
+    budget = universal_budget(window.usable_tokens, window.life.size(), new, longest, cap=cap)
     plan = plan_recall(window, with_preview(window, text, tokens), budget, before=reservation.position_start)
     under_way.figures.search_s = clocks.perf_counter() - searching_at
 
@@ -92,11 +92,6 @@ def exchange(window: Window, text: str, marks: Mapping[str, Any]) -> Reply:
     return _answer(window, under_way, journal)
 
 
-def require_room(window: Window, text: str) -> None:
-    """Refuse what could not be sent, before anything else is changed for its sake."""
-    _plan_room(window, _new_tokens(window, _tokens_of(window, text), window.clock()), current=frozenset())
-
-
 def continue_reply(window: Window) -> Reply:
     """Let the model write on where its newest reply ended, or begin one if there is none."""
     with window.working("continuing"):
@@ -109,52 +104,10 @@ def continue_reply(window: Window) -> Reply:
         written = window.life.context.of_turn(assistant)
         time = written[0].time if written else window.clock()
         under_way = _Exchange(user, assistant, time, {}, begun_at)
-        _make_room(window, len(window.life.frames.opening("assistant", time, follows_gap=False)), {user, assistant})
+        make_room(window, len(window.life.frames.opening("assistant", time, follows_gap=False)), {user, assistant})
         journal = Journal(window.memory.store, window.id, assistant.turn)
         journal.begin(user.turn, time, {})
         return _answer(window, under_way, journal)
-
-
-def _tokens_of(window: Window, text: str) -> list[Token]:
-    if not text.strip():
-        raise InputError("The message is empty; nothing was sent.")
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise InputError(f"The message has half of a character at place {error.start}; nothing was sent.") from None
-    return window.engine.tokenize(text)
-
-
-def _new_tokens(window: Window, tokens: list[Token], time: datetime) -> int:
-    """What a message adds to the context before the reply begins."""
-    frames = window.life.frames
-    question = len(frames.opening("user", time, follows_gap=False)) + len(frames.closing("user", time))
-    return question + len(tokens) + len(frames.opening("assistant", time, follows_gap=False))
-
-
-def _make_room(window: Window, new: int, current: Collection[TurnKey]) -> None:
-    """Bury what stands in the way of the message and the longest reply, but nothing of the `current` turns."""
-    room, plan = _plan_room(window, new, current)
-    window.life.current = frozenset(current)
-    if plan.burials:
-        window.log.tell("notice", text=f"The context is full: {len(plan.burials)} chunks are buried to make room.")
-        window.life.prune(room)
-
-
-def _plan_room(window: Window, new: int, current: Collection[TurnKey]) -> tuple[int, PruningPlan]:
-    usable, longest = window.usable_tokens, window.settings.generation.max_tokens
-    frames = window.life.frames
-    room = usable - new - longest - len(frames.closing("assistant", window.clock()))
-    plan = window.life.plan_pruning(max(1, room), current)
-    if plan.held_by is not None or room < 1:
-        pinned = plan.held_by.pinned + plan.held_by.anchors if plan.held_by else 0
-        held = plan.held_by.current if plan.held_by else 0
-        raise InputError(
-            f"The message does not fit: it takes {new + held} tokens, the system prompt {len(frames.beginning)}, "
-            f"what is pinned {pinned}, the reply up to {longest}, and the context has {usable}; nothing was sent. "
-            "Shorten it, unpin something, or set a shorter reply or a larger context."
-        )
-    return room, plan
 
 
 def _write_message(window: Window, under_way: _Exchange, words: list[Word]) -> None:
@@ -202,26 +155,18 @@ def _answer(window: Window, under_way: _Exchange, journal: Journal) -> Reply:
     _write_reply(window, under_way, written, shining.new_state())
     free_from, free_to = positions.rest(len(written.words))
     window.newest = newest._replace(free_from=free_from, free_to=free_to)
-    window.save()
+    prune_to_budget(window)
     journal.clear()
     if shining.malformed and window.engine.facts.abilities.attention.available:
         steps = f"{shining.malformed} of {len(written.words)} steps"
         window.log.tell("notice", text=f"The brightness did not change in {steps}: {shining.last_problem}.")
     window.memory.embed_later(window.take_unembedded())
-    prune_to_budget(window)
     figures.after_reply_s = clocks.perf_counter() - replied_at
     window.log.tell("stats", **msgspec.to_builtins(figures), **filling(window))
     if written.failure is not None:
         window.log.tell("error", text=str(written.failure))
         raise written.failure
     return Reply(under_way.assistant.turn, written.text, written.ending, figures)
-
-
-def prune_to_budget(window: Window) -> None:
-    held_by = window.life.prune(window.budget)
-    if held_by is not None:
-        window.log.tell("notice", text=str(held_by))
-    window.save()
 
 
 def _write_reply(window: Window, under_way: _Exchange, written: Written, state: State) -> None:

@@ -5,6 +5,7 @@ Here is what it is and what is saved of it. The order of a turn is in `turn`; wh
 """
 
 import threading
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -31,6 +32,8 @@ from halo_weave.weave.context import LiveChunk
 from halo_weave.weave.framing import ChatFrames
 from halo_weave.weave.layout import Layout, OpenTurn
 from halo_weave.weave.living import TurnKey
+
+REMEMBERED_DELETIONS = 200
 
 
 class Surroundings(NamedTuple):
@@ -84,8 +87,8 @@ class Window:
         self.messages = 0
         self.messages_at_reflection = 0
         self.newest: Newest | None = None
-        self.dropped: list[LiveChunk] = []
-        """What lived here when it was deleted, for the deletion to be undone."""
+        self.dropped: deque[list[LiveChunk]] = deque(maxlen=REMEMBERED_DELETIONS)
+        """What lived here when it was deleted, by deletion, for the latest of them to be undone."""
         self.recorder: Recorder | None = None
         self.active_at = around.clock()
         self.unembedded: list[int] = []
@@ -227,8 +230,7 @@ class Window:
 
     def require_unchanged(self) -> None:
         """StoreConflict if another program changed or deleted the window, before anything is done in vain."""
-        record = self.memory.store.window(self.id)
-        if record is None or record.version != self._record.version:
+        if self.memory.store.window_version(self.id) != self._record.version:
             raise self._conflict()
 
     def save(self) -> None:

@@ -23,6 +23,11 @@ class Parser(argparse.ArgumentParser):
         raise InputError(f"{message}; see `{self.prog} --help`.")
 
 
+def with_settings(run: "Callable[[Settings, argparse.Namespace], int]") -> Callable[[argparse.Namespace], int]:
+    """A command that goes by the settings; they are checked before anything else is loaded."""
+    return lambda arguments: run(load_settings(arguments), arguments)
+
+
 def add_command(
     commands: Any,
     name: str,

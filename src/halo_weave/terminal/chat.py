@@ -32,7 +32,7 @@ def run(settings: Settings, window_name: str) -> int:
         memory = stack.enter_context(opened_memory(settings, may_be_new=True, notice=notices.tell))
         stack.enter_context(_embedded(memory))
         hub = stack.enter_context(closing(Hub(engine, memory, settings.window, sizes)))
-        stack.enter_context(closing(Reflecting(hub)))
+        stack.enter_context(closing(Reflecting(hub.open_windows)))
         chat = OpenChat(hub, memory, notices, window_name, is_typed=is_typed)
         if is_typed:
             is_bundled = settings.engine.kind == "llamacpp" and not settings.engine.model

@@ -9,9 +9,11 @@ from typing import NamedTuple
 from halo_weave.errors import InputError
 from halo_weave.session import actions, capture, reflection
 from halo_weave.session import turn as turns
+from halo_weave.session.deleting import chunks_of, text_of
 from halo_weave.terminal import chunk_commands, output, window_views
 from halo_weave.terminal.open_chat import OpenChat, window_in_words
 from halo_weave.terminal.prompt import KEYS
+from halo_weave.weave.living import TurnKey
 
 SYSTEM_PROMPT = "chat.system_prompt"
 _COMMAND = re.compile(r"/(\w+)(?:[^\S\n](.*))?", re.DOTALL)
@@ -78,8 +80,19 @@ def _edit(chat: OpenChat, argument: str) -> None:
     if argument:
         chat.answer(partial(actions.edit_question, turn=newest.turn_user, text=argument))
     else:
-        said = [entry.chunk for entry in chat.memory.chunks_of_turn(newest.turn_user)]
-        chat.draft = "/edit " + "".join(chunk.text for chunk in said if chunk.key.role == "user" and not chunk.deleted)
+        chat.draft = "/edit " + text_of(chunks_of(chat.window, TurnKey(newest.turn_user, "user")))
+
+
+def _correct(chat: OpenChat, argument: str) -> None:
+    """Without a text, the reply comes to the prompt to be changed."""
+    newest = chat.window.newest
+    if newest is None:
+        raise InputError(f"There is no reply in the window {chat.window.name} that could be corrected.")
+    if argument:
+        actions.edit_reply(chat.window, newest.turn_assistant, argument)
+        output.notice("(the reply has your words now; /continue goes on from them)")
+    else:
+        chat.draft = "/correct " + text_of(chunks_of(chat.window, TurnKey(newest.turn_assistant, "assistant")))
 
 
 def _capture(chat: OpenChat, argument: str) -> None:
@@ -123,6 +136,7 @@ COMMANDS = {
     "regenerate": Command("", "has the last question answered anew", _regenerate, is_reply=True),
     "continue": Command("", "lets the model write on", _continue, is_reply=True),
     "edit": Command("[TEXT]", "asks the last question in other words", _edit, is_reply=True, takes_text=True),
+    "correct": Command("[TEXT]", "puts other words in the place of the last reply", _correct, takes_text=True),
     "reflect": Command("", "has the model sum up the conversation for the memory", _reflect, is_reply=True),
     "capture": Command("FOLDER|stop", "writes tokens and attention to a new folder, for study", _capture),
 }

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from halo_weave.errors import InputError
 from halo_weave.terminal.address import Address, address_of_text
@@ -12,21 +12,28 @@ from halo_weave.terminal.arguments import (
     add_command,
     add_json_flag,
     add_setting_flag,
-    load_settings,
     number,
     whole_number,
+    with_settings,
 )
 
-_Run = Callable[[argparse.Namespace], int]
+if TYPE_CHECKING:
+    from halo_weave.config import Settings
+
+_Run = Callable[["Settings", argparse.Namespace], int]
 
 
 def add_transfer_commands(commands: Any, settings: argparse.ArgumentParser) -> None:
     flags = _memory_flags(settings)
-    export = add_command(commands, "export", _export, "write the whole memory into one file", [flags])
+    export = add_command(commands, "export", with_settings(_export), "write the whole memory into one file", [flags])
     export.add_argument("file", type=Path, metavar="FILE", help="where to; compressed if it ends in .gz")
     export.add_argument("--overwrite", action="store_true", help="replace a file that is there")
     bring = add_command(
-        commands, "import", _import, "take an export, or a browser Halo Weave's, into the memory", [flags]
+        commands,
+        "import",
+        with_settings(_import),
+        "take an export, or a browser Halo Weave's, into the memory",
+        [flags],
     )
     bring.add_argument("file", type=Path, metavar="FILE", help="the file; what it is is told by its content")
 
@@ -37,7 +44,7 @@ def add_memory_commands(commands: Any, settings: argparse.ArgumentParser) -> Non
     parts = memory.add_subparsers(title="commands", metavar="COMMAND")
 
     def add(name: str, run: _Run, help_text: str) -> argparse.ArgumentParser:
-        return add_command(parts, name, run, help_text, [flags])
+        return add_command(parts, name, with_settings(run), help_text, [flags])
 
     add("stats", _stats, "count what the memory has")
     _add_search_flags(add("search", _search, "find chunks by meaning and words"))
@@ -125,29 +132,25 @@ def _time(text: str) -> datetime:
         ) from None
 
 
-def _export(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _export(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import transfer_commands
 
     return transfer_commands.export(settings, arguments.file, overwrite=arguments.overwrite, as_json=arguments.json)
 
 
-def _import(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _import(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import transfer_commands
 
     return transfer_commands.bring_in(settings, arguments.file, as_json=arguments.json)
 
 
-def _stats(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _stats(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import memory_commands
 
     return memory_commands.stats(settings, as_json=arguments.json)
 
 
-def _search(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _search(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import memory_commands
 
     return memory_commands.search(
@@ -162,57 +165,49 @@ def _search(arguments: argparse.Namespace) -> int:
     )
 
 
-def _show(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _show(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import memory_commands
 
     return memory_commands.show(settings, arguments.address, as_json=arguments.json)
 
 
-def _delete(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _delete(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import memory_commands
 
     return memory_commands.delete(settings, arguments.address, as_json=arguments.json)
 
 
-def _undelete(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _undelete(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import memory_commands
 
     return memory_commands.undelete(settings, arguments.address, as_json=arguments.json)
 
 
-def _reembed(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _reembed(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import embedding_commands
 
     return embedding_commands.reembed(settings, as_json=arguments.json)
 
 
-def _backup(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _backup(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import memory_commands
 
     return memory_commands.backup(settings, arguments.file, as_json=arguments.json)
 
 
-def _verify(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _verify(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import memory_commands
 
     return memory_commands.verify(settings, as_json=arguments.json)
 
 
-def _clear(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _clear(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import erasing_commands
 
     return erasing_commands.clear(settings, is_agreed=arguments.yes, as_json=arguments.json)
 
 
-def _forget(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _forget(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import erasing_commands
 
     return erasing_commands.forget(settings, arguments.address, is_agreed=arguments.yes, as_json=arguments.json)

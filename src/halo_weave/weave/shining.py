@@ -67,10 +67,6 @@ class Shining:
         """The state of all tokens that were added."""
         return self._state[:, self._begin : self._count].copy()
 
-    def peaks(self) -> NDArray[np.float32]:
-        """The present peak of each chunk of the layout, in order."""
-        return np.array([self._state[0, start:end].max() for _, start, end in self._spans], dtype=np.float32)
-
     def word_brightness(self) -> bytes:
         """The brightness of the chunks' tokens in order, as little-endian 16-bit whole numbers."""
         rows = [self._state[0, start:end] for _, start, end in self._spans]

@@ -33,20 +33,23 @@ async function request(method, path, { body, seen, raw } = {}) {
 export const get = (path) => request("GET", path);
 export const post = (path, body = {}, options = {}) => request("POST", path, { body, ...options });
 export const put = (path, body) => request("PUT", path, { body });
+// JSON as it was typed: numbers that JavaScript cannot hold arrive as they are.
+export const putText = (path, body) => request("PUT", path, { body, raw: true });
 export const patch = (path, body) => request("PATCH", path, { body });
 export const remove = (path) => request("DELETE", path);
 export const upload = (path, file) => request("POST", path, { body: file, raw: true });
 
-// What one window can be asked to do.
+// What one window can be asked to do. Half a character, as a paste may leave it, cannot be sent.
 export const windowApi = (id, seen) => {
   const base = `/api/windows/${encodeURIComponent(id)}`;
   const say = (path, body) => post(`${base}/${path}`, body, { seen: seen() });
   return {
-    send: (text) => say("messages", { text }),
+    send: (text) => say("messages", { text: text.toWellFormed() }),
     stop: () => post(`${base}/stop`),
     regenerate: () => say("regenerate"),
     continue: () => say("continue"),
-    edit: (turn, text) => say("edit", { turn, text }),
+    edit: (turn, text) => say("edit", { turn, text: text.toWellFormed() }),
+    editReply: (turn, text) => say("edit-reply", { turn, text: text.toWellFormed() }),
     reflect: () => say("reflect"),
     chunk: (key, action) => say(`chunks/${keyText(key)}/${action}`),
     undelete: (keys) => say("undelete", { keys }),

@@ -8,7 +8,7 @@ class Composer extends HTMLElement {
   #input;
   #send;
   #status;
-  #editing = null; // the turn of the question that is being asked in other words
+  #editing = null; // the turn and role of the message that gets other words
   #isSending = false;
   #sent = null; // by this tab; others share what the browser remembers
 
@@ -49,6 +49,11 @@ class Composer extends HTMLElement {
     return `halo-draft-${app.windowId}`;
   }
 
+  // What was typed and not sent, beside what is being edited.
+  get #draft() {
+    return localStorage.getItem(this.#draftName) ?? "";
+  }
+
   get #sentName() {
     return `halo-sent-${app.windowId}`;
   }
@@ -57,13 +62,24 @@ class Composer extends HTMLElement {
     const text = this.#input.value;
     if (!text.trim() || !app.model.info) return;
     const { api } = app;
-    const turn = this.#editing;
+    const editing = this.#editing;
+    if (editing?.role === "assistant") return this.#replaceReply(editing.turn, text);
     this.#sent = text;
     localStorage.setItem(this.#sentName, text);
     this.#setSending(true);
     this.#input.focus();
-    const accepted = await app.attempt(() => (turn === null ? api.send(text) : api.edit(turn, text)));
+    const accepted = await app.attempt(() => (editing === null ? api.send(text) : api.edit(editing.turn, text)));
     if (accepted === undefined) this.#setSending(false);
+  }
+
+  // The model is not asked, so that there is nothing to wait for.
+  async #replaceReply(turn, text) {
+    const { windowId } = app;
+    const edited = await app.attempt(() => app.api.editReply(turn, text));
+    if (edited === undefined || app.windowId !== windowId || this.#editing?.turn !== turn) return;
+    this.#leaveEditing();
+    this.#put(this.#draft);
+    app.announce("The reply has your words.");
   }
 
   #setSending(isSending) {
@@ -79,13 +95,15 @@ class Composer extends HTMLElement {
     localStorage.removeItem(this.#sentName);
     this.#setSending(false);
     if (sent === null || this.#input.value !== sent) return;
+    const left = this.#editing === null ? "" : this.#draft;
     this.#leaveEditing();
-    this.#put("");
+    this.#put(left);
   }
 
   #leaveEditing() {
     this.#editing = null;
     this.classList.remove("editing");
+    this.#show();
   }
 
   #key(event) {
@@ -100,16 +118,17 @@ class Composer extends HTMLElement {
     } else if (event.key === "Escape" && this.#editing !== null) {
       event.stopPropagation();
       this.#leaveEditing();
-      this.#put("");
+      this.#put(this.#draft);
     }
   }
 
-  #edit({ turn, text }) {
-    this.#editing = turn;
+  #edit({ turn, role, text }) {
+    this.#editing = { turn, role };
     this.classList.add("editing");
+    this.#show();
     this.#put(text);
     this.#input.focus();
-    app.announce("Editing an earlier message; Escape leaves it as it was.");
+    app.announce(`Editing ${role === "user" ? "an earlier message" : "the reply"}; Escape leaves it as it was.`);
   }
 
   #put(text) {
@@ -119,7 +138,7 @@ class Composer extends HTMLElement {
 
   #restoreDraft() {
     if (this.#editing !== null) return;
-    this.#put(localStorage.getItem(this.#draftName) ?? "");
+    this.#put(this.#draft);
     const sent = localStorage.getItem(this.#sentName);
     if (sent !== null && lastQuestion()?.text === sent) this.#arrived();
   }
@@ -131,7 +150,8 @@ class Composer extends HTMLElement {
   }
 
   #show(words) {
-    this.#send.textContent = this.#isAnswering ? "Stop" : this.#editing === null ? "Send" : "Ask again";
+    const label = { user: "Ask again", assistant: "Replace" }[this.#editing?.role] ?? "Send";
+    this.#send.textContent = this.#isAnswering ? "Stop" : label;
     this.#status.textContent = words ?? this.#statusInWords();
   }
 
@@ -151,7 +171,7 @@ function lastQuestion() {
   const own = app.model.chunks.filter((chunk) => chunk.role === "user");
   const turn = own.at(-1)?.turn;
   if (turn === undefined) return null;
-  return { turn, text: own.filter((chunk) => chunk.turn === turn).map((chunk) => chunk.text).join("") };
+  return { turn, role: "user", text: own.filter((chunk) => chunk.turn === turn).map((chunk) => chunk.text).join("") };
 }
 
 customElements.define("halo-composer", Composer);

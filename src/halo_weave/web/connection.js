@@ -2,7 +2,7 @@
 
 const SHORTEST_WAIT = 300;
 const LONGEST_WAIT = 5000;
-const FINAL = new Set([4001, 4002, 4404]); // the window was closed, cannot be opened, or is not there
+const FINAL = new Set([4001, 4002, 4003, 4404]); // the window was closed, cannot be opened, too many tabs, or no such window
 
 export class Connection extends EventTarget {
   #path;

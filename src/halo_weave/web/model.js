@@ -55,6 +55,7 @@ export class WindowModel extends EventTarget {
         this.status = "";
         this.#tell("status");
         break;
+      case "edited":
       case "resurrected":
       case "undeleted":
         this.#addAll(data.chunks ?? []);
@@ -103,17 +104,13 @@ export class WindowModel extends EventTarget {
 
   #add(chunk) {
     const key = keyText(chunk.key);
-    const offsets = new Uint32Array(chunk.pieces.length + 1);
-    chunk.pieces.forEach((piece, place) => (offsets[place + 1] = offsets[place] + piece.length));
     this.#byKey.set(key, {
       ...chunk,
       id: key,
       turn: chunk.key.turn,
       role: chunk.key.role,
       text: chunk.pieces.join(""),
-      offsets,
       brightness: Float32Array.from(chunk.brightness),
-      buckets: new Uint8Array(chunk.pieces.length),
       marks: chunk.marks ?? {},
     });
     return key;

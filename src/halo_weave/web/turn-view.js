@@ -5,8 +5,6 @@ import { element, moment } from "./format.js";
 import { names } from "./names.js";
 import { rendered } from "./rendering.js";
 
-export { names };
-
 export function turnView(chunks, { isNewest, gaps }) {
   const [first] = chunks;
   const article = element("article", { className: `turn ${first.role}`, "data-turn": `${first.turn}.${first.role}` });
@@ -58,6 +56,7 @@ function heading(chunks, isNewest) {
   if (chunks.some((chunk) => chunk.is_pinned)) header.append(badge("pin", "pinned", "Pinned chunks are never buried."));
   const ending = chunks[chunks.length - 1].marks.ending;
   if (ending && ending !== "end") header.append(badge("ending", ending, endingInWords(ending)));
+  if (chunks.some((chunk) => chunk.marks.edited)) header.append(badge("edited", "edited", "You changed the words of this reply."));
   if (first.marks.reflection) header.append(badge("reflection", "reflection", "The model was asked to sum up."));
   if (chunks.some((chunk) => chunk.is_foreign)) header.append(badge("foreign", "other model", "Written with another model and read in the tokens of this one."));
   header.append(messageControls(chunks, isNewest));
@@ -77,8 +76,10 @@ function messageControls(chunks, isNewest) {
     await navigator.clipboard.writeText(text());
     app.say("Copied.", { seconds: 2 });
   }));
-  if (first.role === "user") bar.append(button("Edit", "Ask this in other words", () => app.dispatchEvent(new CustomEvent("edit", { detail: { turn: first.turn, text: text() } }))));
+  const edit = () => app.dispatchEvent(new CustomEvent("edit", { detail: { turn: first.turn, role: first.role, text: text() } }));
+  if (first.role === "user") bar.append(button("Edit", "Ask this in other words", edit));
   if (first.role === "assistant" && isNewest) {
+    bar.append(button("Edit", "Put other words in its place; the model goes on from them", edit));
     bar.append(button("Regenerate", "Have it answered again (Ctrl+Enter)", () => app.attempt(() => app.api.regenerate())));
     bar.append(button("Continue", "Let the model write on", () => app.attempt(() => app.api.continue())));
   }
