@@ -186,7 +186,6 @@ def spoiled(**changed: Any) -> bytes:
         spoiled(token_id=-1),
         spoiled(token_id=2**31),
         spoiled(text=5),
-        spoiled(text="\ud83e"),
         spoiled(position=0) + b"more",
         browser_export(browser_tokens())[:-20],
         b'{"tokens": {}}',
@@ -212,3 +211,11 @@ def test_a_real_browser_export_comes_in_whole(store: Store, other: Store, tmp_pa
     import_file(other, tmp_path / "memory.jsonl.gz")
     assert all_chunks(other) == all_chunks(store)
     assert store.verify() == []
+
+
+def test_half_a_character_becomes_the_sign_for_an_unknown_one(store: Store, tmp_path: Path) -> None:
+    """Whole pairs stay, and a backslash that is text is no escape."""
+    [token] = [{**browser_tokens()[4], "text": "half \ud83d, whole \U0001f600, written \\ud83d"}]
+    (tmp_path / "export.json").write_bytes(browser_export([token]))
+    import_file(store, tmp_path / "export.json", now=NOW)
+    assert [chunk.text for chunk in all_chunks(store)] == ["half \ufffd, whole \U0001f600, written \\ud83d"]

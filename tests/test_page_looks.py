@@ -37,7 +37,7 @@ def window(echo_server: Process, browser: Browser) -> str:
     window = new_window(echo_server, "looks", **{"weave.budget_tokens": 500})
     with visiting(browser, echo_server.address) as visitor:
         tab = visitor.open(window)
-        for text in ("Something that will be buried soon.", "Something else.", *[MARKDOWN] * 3):
+        for text in ("Something that will be buried soon.", "Something else.", *[MARKDOWN] * 3, "And now?"):
             tab.say(text)
         tab.do(tab.chunks.last, "Pin")
     return window
@@ -116,17 +116,55 @@ def test_brightness_is_painted_and_explained(echo_server: Process, browser: Brow
     with visiting(browser, echo_server.address) as visitor:
         tab = visitor.open(window)
         tab.set_view("Weave")
-        expect(tab.page.locator("halo-legend .bucket")).to_have_count(8)
-        painted = "[...CSS.highlights.values()].reduce((sum, one) => sum + one.size, 0)"
-        assert tab.page.evaluate(painted) > 0
+        expect(tab.page.locator("halo-legend .bucket")).to_have_count(9)
         expect(tab.page.locator("halo-legend .numbers")).to_have_text(re.compile(r"\d"))
-        words = tab.chunks.last.locator(".words")
-        words.click(position={"x": 30, "y": 8})
+        expect(tab.page.locator(".words > [class^=b]").first).to_be_visible()
+        tab.chunks.last.locator(".words > span").first.click()
         card = tab.page.locator("halo-card")
         expect(card).to_contain_text(re.compile(r"brightness [\d,]+"))
         expect(card).to_contain_text(re.compile(r"token \d+"))
         tab.set_view("Read")
         expect(tab.page.locator("halo-legend")).to_be_hidden()
+
+
+def test_what_is_new_is_plain_until_a_look_has_met_it(model_server: Process, browser: Browser) -> None:
+    """A reply at full brightness throughout is not painted as if all of it stood out."""
+    window = new_window(model_server, "new words", **{"generation.max_tokens": 12})
+    with visiting(browser, model_server.address) as visitor:
+        tab = visitor.open(window)
+        tab.set_view("Weave")
+        tab.say("The heron stands in the reeds and waits for a small silver fish.")
+        expect(tab.turn(1).locator(".words > span").first).to_be_visible()
+        expect(tab.turn(1).locator(".words > [class^=b]")).to_have_count(0)
+        expect(tab.page.locator(".unseen-tokens")).to_contain_text("not looked at yet")
+        tab.say("What does the bird wait for?")
+        expect(tab.turn(1).locator(".words > [class^=b]").first).to_be_visible()
+        expect(tab.turn(3).locator(".words > span").first).to_be_visible()
+        expect(tab.turn(3).locator(".words > [class^=b]")).to_have_count(0)
+
+
+def test_the_timeline_shows_the_context_as_it_was(echo_server: Process, browser: Browser) -> None:
+    new_window(echo_server, "another")
+    window = new_window(echo_server, "then and now")
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open(window)
+        tab.set_view("Weave")
+        tab.say("One")
+        tab.say("Two")
+        slider = tab.page.get_by_role("slider", name="The context as it was")
+        slider.press("Home")
+        expect(tab.turns).to_have_count(0)
+        expect(tab.page.locator("halo-timeline")).to_contain_text("0 chunks lived")
+        tab.page.locator("halo-window-row:has-text('another') .item").click()
+        expect(tab.page.locator("#window-name")).to_have_text("another")
+        expect(tab.page.get_by_text("One conversation that never ends")).to_be_visible()
+        tab.page.locator("halo-window-row:has-text('then and now') .item").click()
+        expect(tab.turns).to_have_count(4)
+        slider.press("Home")
+        slider.press("ArrowRight")
+        expect(tab.turns).to_have_count(1)
+        slider.press("End")
+        expect(tab.turns).to_have_count(4)
 
 
 def test_the_keys_that_people_know_work(echo_server: Process, browser: Browser, window: str) -> None:

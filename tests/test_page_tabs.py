@@ -9,17 +9,27 @@ from playwright.sync_api import Browser, expect
 from pages import SERVER_IS_AWAY, Tab, new_window, visiting
 from processes import ECHO, Process, running
 
-FACTS = [
-    f"{who} keeps {what}."
-    for who, what in (
-        ("The gardener Ottoline", "the copper key of the orangery under the third blue tile"),
-        ("The pilot Bartholomew", "eleven maps of the northern glaciers in a tin box"),
-        ("The baker Philippa", "her sourdough warm behind the old ceramic stove"),
-        ("The watchmaker Anselm", "a broken chronometer from a sunken frigate"),
-        ("The teacher Rosalind", "chalk drawings of comets on the attic wall"),
-        ("The cellist Tobias", "his spare strings in an empty jar of honey"),
-    )
-]
+# What is said, and what somebody asks who has forgotten it.
+FACTS = {
+    "The gardener Ottoline keeps the copper key of the orangery under the third blue tile.": (
+        "Where did our gardener hide what opens the orangery?"
+    ),
+    "The pilot Bartholomew keeps eleven maps of the northern glaciers in a tin box.": (
+        "How many maps does that pilot own, and where are they?"
+    ),
+    "The baker Philippa keeps her sourdough warm behind the old ceramic stove.": (
+        "In which place does Philippa let her dough rise?"
+    ),
+    "The watchmaker Anselm keeps a broken chronometer from a sunken frigate.": (
+        "From what ship is the clock that the watchmaker never mended?"
+    ),
+    "The teacher Rosalind keeps chalk drawings of comets on the attic wall.": (
+        "What did Rosalind draw up there with her chalk?"
+    ),
+    "The cellist Tobias keeps his spare strings in an empty jar of honey.": (
+        "Where can I find new strings for the cello of Tobias?"
+    ),
+}
 
 
 def test_two_tabs_on_one_window_see_the_same_live(echo_server: Process, browser: Browser) -> None:
@@ -32,6 +42,10 @@ def test_two_tabs_on_one_window_see_the_same_live(echo_server: Process, browser:
         expect(one.turns).to_have_count(4)
         one.do(one.chunks.first, "Pin")
         expect(other.chunks.first).to_have_class(re.compile("pinned"))
+        echo_server.call("PATCH", f"/api/windows/{window}", {"name": "shared by both"})
+        for tab in (one, other):
+            expect(tab.page.locator("#window-name")).to_have_text("shared by both")
+            expect(tab.page).to_have_title(re.compile("^shared by both"))
         assert one.words() == other.words()
 
 
@@ -66,7 +80,7 @@ def test_what_one_window_buried_another_brings_back(model_server: Process, brows
         expect(tab.page.locator(".gap").first).to_be_visible()
         expect(tab.graves.filter(has_text=buried).first).to_be_visible()
         other = visitor.open(asking)
-        other.say(f"What did I say? {buried}")
+        other.say(FACTS[buried])
         expect(other.turns.filter(has_text=buried).locator(".badge.returned").first).to_be_visible()
         assert buried in other.words()
 

@@ -35,18 +35,20 @@ _FRAMES = """seconds => new Promise(resolve => {
   };
   requestAnimationFrame(step);
 })"""
-_IS_SHOWN = "document.querySelector('article.turn') && [...CSS.highlights.values()].some(one => one.size)"
-_FIRST_PAINT = f"""() => new Promise(resolve => {{
-  const look = () => ({_IS_SHOWN}) ? resolve(performance.now()) : requestAnimationFrame(look);
+_FIRST_PAINT = """() => new Promise(resolve => {
+  const isShown = () => document.querySelector('.turn .words > span') !== null;
+  const look = () => isShown() ? requestAnimationFrame(() => resolve(performance.now())) : requestAnimationFrame(look);
   look();
-}})"""
+})"""
 
 
 class PageFigures(msgspec.Struct, frozen=True):
-    """`first_paint_s` is from asking for the page until the window's tokens are painted; frames are those of the
+    """`first_paint_s` is from asking for the page until the window's tokens are painted, `cold_first_paint_s` the same
+    where the server has not opened the window yet and the browser has nothing of the page; frames are those of the
     browser while a reply comes."""
 
     living_tokens: int
+    cold_first_paint_s: float
     first_paint_s: float
     frames_per_s: float
     median_frame_ms: float
@@ -65,17 +67,18 @@ def run(settings: Settings, notify: Notify, living_tokens: int = LIVING_TOKENS) 
                 time.sleep(0.05)
             page = browser.new_page(viewport={"width": 1400, "height": 900})
             page.add_init_script("localStorage.setItem('halo-view', 'weave')")
-            page.goto(address)
-            page.evaluate(_FIRST_PAINT)  # also opens the window, which is not what is measured
+            page.goto(address, wait_until="commit")
+            cold_ms = page.evaluate(_FIRST_PAINT)
             page.reload(wait_until="commit")
             first_paint_ms = page.evaluate(_FIRST_PAINT)
-            page.get_by_label("Message", exact=True).fill(_SENTENCE * (MEASURED_S * TOKENS_PER_S // 10))
+            page.get_by_label("Message", exact=True).fill("Go on.")
             page.get_by_label("Message", exact=True).press("Enter")
-            page.locator("halo-writing .words", has_text="You said").wait_for()
+            page.locator("halo-writing .words", has_text="The lighthouse").wait_for()
             notify(f"measuring frames for {MEASURED_S} seconds")
             frames = np.diff(page.evaluate(_FRAMES, MEASURED_S))
     return PageFigures(
         living_tokens=living,
+        cold_first_paint_s=round(cold_ms / 1000, 3),
         first_paint_s=round(first_paint_ms / 1000, 3),
         frames_per_s=round(1000 / float(frames.mean()), 1),
         median_frame_ms=round(float(np.median(frames)), 1),
@@ -109,7 +112,8 @@ def _program(folder: Path, step_seconds: float) -> Iterator[Program]:
         row /= row.sum()
         return row
 
-    replies = ["Noted."] * 10_000 if not step_seconds else []
+    # Short questions and a long reply, so that most of what is in sight is older and recoloured all the time.
+    replies = ["Noted."] * 10_000 if not step_seconds else [_SENTENCE * 200]
     engine = EchoEngine(replies, attention=attention, context_tokens=65_536, step_seconds=step_seconds)
     overrides = {"memory.path": str(folder / "halo.db"), **_SETTINGS}
     yield Program(SettingsLayers(overrides, {}, folder / "config.toml"), lambda _: engine)

@@ -6,6 +6,7 @@ One JSON object: `tokens`, and `stats` and `sentences`, which say nothing that t
 
 import hashlib
 import itertools
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from typing import NamedTuple
@@ -55,8 +56,19 @@ class BrowserConversation(NamedTuple):
     fingerprint: str
 
 
+_HALF_CHARACTER = re.compile(rb"\\u[dD][89a-fA-F]")
+_ESCAPES = re.compile(
+    rb"(\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2})|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|(\\.)", re.DOTALL
+)
 _EXPORTS = msgspec.json.Decoder(_BrowserExport)
 _MARKS = msgspec.json.Decoder(_Mark)
+
+
+def with_whole_characters(document: bytes) -> bytes:
+    """A browser may write half a character, where a token ends within one; the sign for an unknown one replaces it."""
+    if _HALF_CHARACTER.search(document) is None:
+        return document
+    return _ESCAPES.sub(lambda escape: rb"\ufffd" if escape[2] else escape[0], document)
 
 
 def is_browser_export(document: bytes) -> bool:

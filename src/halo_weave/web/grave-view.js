@@ -21,14 +21,14 @@ export function graveView(grave) {
   );
   if (grave.is_superseded) heading.append(badge("superseded"));
   else if (grave.is_deleted) heading.append(badge("deleted"));
-  const facts = element("span", { className: "grave-why" });
-  if (peak !== null) facts.append(element("span", { textContent: `peak ${count(peak)}` }), " · ");
-  facts.append(element("time", { dateTime: buriedAt, textContent: moment(buriedAt) }));
-  facts.append(element("span", { className: "grave-reason", textContent: reason }));
+  const when = element("time", { dateTime: buriedAt, textContent: moment(buriedAt) });
+  const facts = element("summary", { title: "Why it left" }, when, peak === null ? "" : ` · peak ${count(peak)}`);
+  const why = element("details", { className: "grave-why" }, facts, element("p", { textContent: reason }));
   const label = grave.is_deleted ? "Undelete" : "Resurrect";
   const back = element("button", { className: "outlined small", textContent: label, "aria-label": `${label}: ${who}, ${turn}` });
   back.onclick = () => bringBack(grave, back);
-  const view = element("li", { className: "grave" }, heading, words(grave), element("div", { className: "grave-foot" }, facts, back));
+  heading.append(back);
+  const view = element("li", { className: "grave" }, heading, words(grave), why);
   view.classList.toggle("gone", grave.is_deleted);
   return view;
 }

@@ -1,6 +1,7 @@
 // One row per chunk at the edge: living ones by their brightness, gaps grey; a click jumps there.
 
 import { app } from "./app.js";
+import { UNSEEN } from "./heat.js";
 
 const ROW = 5;
 
@@ -11,8 +12,7 @@ class Minimap extends HTMLElement {
 
   connectedCallback() {
     this.append(this.#canvas);
-    const transcript = document.getElementById("transcript");
-    transcript.addEventListener("scaled", () => this.#schedule());
+    document.getElementById("transcript").heat.addEventListener("scaled", () => this.#schedule());
     new ResizeObserver(() => this.#schedule()).observe(this);
     this.onclick = (event) => {
       const row = this.#rows[Math.floor(event.offsetY / this.#height)];
@@ -28,27 +28,25 @@ class Minimap extends HTMLElement {
     setTimeout(() => {
       this.#isDue = false;
       this.#draw();
-    }, 120);
+    }, 250);
   }
 
   #draw() {
-    const transcript = document.getElementById("transcript");
+    const { heat, chunks } = document.getElementById("transcript");
     const { clientWidth: width, clientHeight: height } = this;
     if (!width || !height) return;
     const ratio = devicePixelRatio || 1;
-    this.#canvas.width = width * ratio;
-    this.#canvas.height = height * ratio;
-    this.#rows = transcript.chunks;
-    this.#height = Math.min(ROW + 3, height / Math.max(1, this.#rows.length));
-    const paint = this.#canvas.getContext("2d");
-    paint.scale(ratio, ratio);
+    const size = [Math.round(width * ratio), Math.round(height * ratio)];
+    if (this.#canvas.width !== size[0] || this.#canvas.height !== size[1]) [this.#canvas.width, this.#canvas.height] = size;
+    this.#rows = chunks;
+    this.#height = Math.min(ROW + 3, height / Math.max(1, chunks.length));
     const style = getComputedStyle(this);
-    const isLight = document.documentElement.dataset.theme === "light";
-    this.#rows.forEach((chunk, place) => {
-      const values = transcript.values(chunk);
-      let peak = -Infinity;
-      for (const value of values) if (value > peak) peak = value;
-      paint.fillStyle = style.getPropertyValue(`--${isLight ? "tint" : "b"}${transcript.scale.bucket(peak)}`);
+    const colours = Array.from({ length: UNSEEN + 1 }, (_, level) => style.getPropertyValue(`--mark${level}`));
+    const paint = this.#canvas.getContext("2d");
+    paint.setTransform(ratio, 0, 0, ratio, 0, 0);
+    paint.clearRect(0, 0, width, height);
+    chunks.forEach((chunk, place) => {
+      paint.fillStyle = colours[heat.peak(chunk)];
       paint.fillRect(2, place * this.#height, width - 4, Math.max(1, this.#height - 1.5));
     });
   }

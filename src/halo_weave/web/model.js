@@ -1,5 +1,5 @@
 // One window as this tab knows it. The server's state and events come in; what changed goes out as DOM events:
-// reset, chunks (detail: keys), message, token (detail: text), brightness, meta, status, notice, error.
+// reset, chunks (detail: keys), message, token (detail: text), tools, brightness, meta, status, notice, error.
 
 import { keyText } from "./api.js";
 
@@ -49,6 +49,18 @@ export class WindowModel extends EventTarget {
         this.writing.pieces.push(data.text);
         this.#tell("token", data.text);
         break;
+      case "written":
+        this.writing = newWriting([]);
+        this.#addAll(data.chunks);
+        this.#tell("token", "");
+        break;
+      case "tool": {
+        const { chunks, ...call } = data;
+        this.info.tool_calls = [...(this.info.tool_calls ?? []), call];
+        this.#addAll(chunks);
+        this.#tell("tools");
+        break;
+      }
       case "reply":
         this.writing = null;
         this.#addAll(data.chunks);

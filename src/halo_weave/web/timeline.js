@@ -1,33 +1,42 @@
-// The context as it was: every change since the page was opened can be looked at again.
+// The context as it was: every change that this page has seen can be looked at again.
 
 import { app } from "./app.js";
 import { element, plural } from "./format.js";
 
-const MOST_MOMENTS = 500;
+const MOST_MOMENTS = 300; // of one window
 
 class Timeline extends HTMLElement {
   #moments = [];
-  #slider;
-  #label;
+  #ofWindows = new Map();
+  #slider = element("input", { type: "range", min: 0, value: 0, "aria-label": "The context as it was" });
+  #label = element("span", { className: "quiet" });
 
   connectedCallback() {
-    this.#slider = element("input", { type: "range", min: 0, value: 0, "aria-label": "The context as it was" });
-    this.#label = element("span", { className: "quiet" });
     this.append(this.#slider, this.#label);
     this.hidden = true;
-    app.model.addEventListener("reset", () => {
-      this.#moments = [];
-      this.#note("opened");
-    });
-    app.model.addEventListener("chunks", () => this.#note("changed"));
+    app.model.addEventListener("reset", () => this.#open(app.model.info.id));
+    app.model.addEventListener("chunks", () => this.#note());
     app.addEventListener("view", () => this.#show());
     this.#slider.oninput = () => this.#look();
-    this.#slider.onchange = () => this.#look();
+  }
+
+  get #isNow() {
+    return Number(this.#slider.value) >= this.#moments.length - 1;
+  }
+
+  // A window that is shown again, or whose state came anew, goes on with what was seen of it.
+  #open(id) {
+    const wasNow = this.#isNow;
+    this.#moments = this.#ofWindows.get(id) ?? [];
+    this.#ofWindows.set(id, this.#moments);
+    this.#slider.max = this.#slider.value = this.#moments.length;
+    this.#note();
+    if (!wasNow) this.#look();
   }
 
   #note() {
-    const isNow = Number(this.#slider.value) >= this.#moments.length - 1;
-    const chunks = app.model.chunks.map((chunk) => ({ ...chunk, brightness: chunk.brightness.slice(), buckets: chunk.buckets.slice() }));
+    const isNow = this.#isNow;
+    const chunks = app.model.chunks.map((chunk) => ({ ...chunk, brightness: chunk.brightness.slice(), attention: undefined }));
     this.#moments.push({ time: new Date(), chunks });
     if (this.#moments.length > MOST_MOMENTS) this.#moments.shift();
     this.#slider.max = this.#moments.length - 1;
@@ -36,18 +45,15 @@ class Timeline extends HTMLElement {
   }
 
   #look() {
-    const place = Number(this.#slider.value);
-    const isNow = place >= this.#moments.length - 1;
-    app.dispatchEvent(new CustomEvent("past", { detail: isNow ? null : this.#moments[place] }));
+    app.dispatchEvent(new CustomEvent("past", { detail: this.#isNow ? null : this.#moments[Number(this.#slider.value)] }));
     this.#show();
   }
 
   #show() {
     this.hidden = app.view !== "weave" || this.#moments.length < 2;
-    const place = Number(this.#slider.value);
-    const moment = this.#moments[place];
-    const isNow = place >= this.#moments.length - 1;
-    this.#label.textContent = !moment || isNow ? "now" : `${moment.time.toLocaleTimeString()} · ${plural(moment.chunks.length, "chunk")} lived`;
+    this.classList.toggle("looking", !this.#isNow);
+    const { time, chunks } = this.#moments[Number(this.#slider.value)] ?? {};
+    this.#label.textContent = this.#isNow ? "now" : `${time.toLocaleTimeString()} · ${plural(chunks.length, "chunk")} lived`;
   }
 }
 

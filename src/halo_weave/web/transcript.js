@@ -2,21 +2,18 @@
 
 import { keyText } from "./api.js";
 import { app } from "./app.js";
-import { compareNumbers } from "./model.js";
-import { count, date, element, plural } from "./format.js";
-import { Painter, Scale } from "./heat.js";
+import { element } from "./format.js";
+import { Gaps } from "./gaps.js";
+import { HeatMap } from "./heat.js";
 import { arrange } from "./part.js";
 import { WritingView } from "./writing-view.js";
-import { names, showRendered, turnView } from "./turn-view.js";
+import { showRendered, turnView } from "./turn-view.js";
+import { welcome } from "./welcome.js";
 
 const NEAR_BOTTOM = 120;
-const NEW_BRIGHTNESS = 10000;
 
 class Transcript extends HTMLElement {
-  scale = new Scale();
-  mode = "brightness"; // or attention, age
-  isLinear = false;
-  #painter = new Painter();
+  heat = new HeatMap();
   #list;
   #shown = new Map(); // views by turn, with what they were made from
   #visible = new Set();
@@ -25,8 +22,7 @@ class Transcript extends HTMLElement {
   #isFollowing = true; // the person is at the end and stays there
   #lastTop = 0;
   #writing;
-  #gaps = [];
-  #gapCache = new Map(); // views by what they tell
+  #gaps = new Gaps();
   #past = null; // the moment that the timeline shows, or null for now
   #paintIsDue = false;
 
@@ -58,16 +54,8 @@ class Transcript extends HTMLElement {
     return this.#past ? this.#past.chunks : app.model.chunks;
   }
 
-  // What the colours stand for, for each token of a chunk.
-  values(chunk) {
-    if (this.mode === "attention" && chunk.attention) return chunk.attention;
-    if (this.mode === "age") return this.#ages.get(chunk.id) ?? chunk.brightness;
-    return chunk.brightness;
-  }
-
-  setMode(mode, isLinear = this.isLinear) {
-    this.mode = mode;
-    this.isLinear = isLinear;
+  setMode(mode, isLinear) {
+    this.heat.setMode(mode, isLinear);
     this.#schedulePaint();
   }
 
@@ -85,7 +73,7 @@ class Transcript extends HTMLElement {
     if (toEnd) this.#isFollowing = true;
     const focused = this.#list.contains(document.activeElement) ? document.activeElement.closest(".chunk")?.dataset.key : undefined;
     const turns = groupedByTurn(this.chunks);
-    const gaps = this.#gapViews();
+    const gaps = this.#past ? new Map() : this.#gaps.views();
     const views = this.#turnViews(turns, gaps);
     if (!turns.length && !app.model.writing) views.unshift(welcome());
     if (gaps.has(null)) views.push(gaps.get(null));
@@ -132,7 +120,6 @@ class Transcript extends HTMLElement {
       for (const one of view.querySelectorAll(".chunk")) {
         this.#observer.unobserve(one);
         this.#visible.delete(one);
-        this.#painter.clear(one.dataset.key);
       }
     }
   }
@@ -178,7 +165,7 @@ class Transcript extends HTMLElement {
       const chunk = this.#chunkOf(target);
       if (!chunk || !isIntersecting) {
         this.#visible.delete(target);
-        this.#painter.clear(target.dataset.key);
+        this.heat.release(target);
         continue;
       }
       this.#visible.add(target);
@@ -201,37 +188,17 @@ class Transcript extends HTMLElement {
   }
 
   #paint() {
-    if (this.mode === "age") this.#findAges();
-    const values = this.chunks.map((chunk) => this.values(chunk));
-    this.scale.fit(values, this.isLinear);
-    this.dispatchEvent(new CustomEvent("scaled"));
+    this.heat.fit(this.chunks);
     if (app.view !== "weave") return;
-    const next = new Set((app.model.info?.next_keys ?? []).map(keyText));
+    const next = new Set(this.#past ? [] : (app.model.info?.next_keys ?? []).map(keyText));
+    const pairs = [];
     for (const view of this.#visible) {
       const chunk = this.#chunkOf(view);
       if (!chunk) continue;
-      const brightness = this.values(chunk);
-      let peak = 0;
-      for (let place = 0; place < chunk.buckets.length; place += 1) {
-        const bucket = this.scale.settled(brightness[place], chunk.buckets[place]);
-        chunk.buckets[place] = bucket;
-        if (bucket > peak) peak = bucket;
-      }
-      view.dataset.peak = peak;
-      view.classList.toggle("next", !this.#past && next.has(chunk.id));
-      this.#painter.paint(chunk.id, view.querySelector(".words").firstChild, chunk.offsets, chunk.buckets);
+      pairs.push([view, chunk]);
+      view.classList.toggle("next", next.has(chunk.id));
     }
-  }
-
-  #ages = new Map();
-  #findAges() {
-    const total = this.chunks.reduce((sum, chunk) => sum + chunk.pieces.length, 0);
-    let start = 0;
-    this.#ages.clear();
-    for (const chunk of this.chunks) {
-      this.#ages.set(chunk.id, Float32Array.from(chunk.pieces, (_, place) => (NEW_BRIGHTNESS * (start + place)) / total));
-      start += chunk.pieces.length;
-    }
+    this.heat.paint(pairs);
   }
 
   #showView() {
@@ -247,31 +214,7 @@ class Transcript extends HTMLElement {
   }
 
   async #askForGaps() {
-    const gaps = await app.api.gaps().catch(() => null);
-    if (gaps === null || JSON.stringify(gaps) === JSON.stringify(this.#gaps)) return;
-    this.#gaps = gaps;
-    const anchor = this.#anchor();
-    this.#rebuild({});
-    anchor?.();
-  }
-
-  #gapViews() {
-    const views = new Map();
-    const known = this.#gapCache;
-    this.#gapCache = new Map();
-    if (this.#past) return views;
-    for (const gap of this.#gaps) {
-      const name = JSON.stringify(gap);
-      const before = gap.before ? `${gap.before.turn}.${gap.before.chunk}.${gap.before.role}` : null;
-      const [from, to] = [date(gap.from), date(gap.to)];
-      const label = `${plural(gap.chunks, "chunk")} · ${count(gap.tokens)} tokens faded here · ${from === to ? from : `${from} – ${to}`}`;
-      const open = () => app.dispatchEvent(new CustomEvent("gap", { detail: gap }));
-      const made = () => element("div", { className: "gap" }, element("button", { textContent: label, onclick: open, title: "Show what was buried here" }));
-      const view = known.get(name) ?? made();
-      this.#gapCache.set(name, view);
-      views.set(before, view);
-    }
-    return views;
+    if (await this.#gaps.refresh()) this.#change();
   }
 
   #showPast(past) {
@@ -297,11 +240,8 @@ class Transcript extends HTMLElement {
     const view = event.target.closest?.(".chunk");
     const chunk = view && this.#chunkOf(view);
     if (!chunk || app.view !== "weave") return null;
-    const caret = document.caretPositionFromPoint?.(event.clientX, event.clientY);
-    if (!caret || caret.offsetNode !== view.querySelector(".words").firstChild) return null;
-    let place = chunk.offsets.findIndex((offset) => offset > caret.offset) - 1;
-    if (place < 0) place = chunk.pieces.length - 1;
-    return { chunk, place, value: this.values(chunk)[place] };
+    const place = this.heat.placeOf(view, event.target);
+    return place < 0 ? null : { chunk, place };
   }
 
   #preview(event) {
@@ -325,17 +265,4 @@ function groupedByTurn(chunks) {
   return turns;
 }
 
-function welcome() {
-  const isBundled = app.status?.engine?.is_bundled;
-  const words = element(
-    "div",
-    { className: "welcome" },
-    element("h2", { textContent: "One conversation that never ends" }),
-    element("p", { textContent: "Say something. What the model looks at while it answers stays bright; what it ignores fades and leaves its context, word for word, into the memory. When it matters again it comes back at its place, in this window or any other." }),
-  );
-  if (isBundled) words.append(element("p", { className: "quiet", textContent: "The bundled model is very small and often wrong. Start with --model your.gguf, or --engine URL for a server, to use your own." }));
-  return words;
-}
-
 customElements.define("halo-transcript", Transcript);
-export { compareNumbers, names };

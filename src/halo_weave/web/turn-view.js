@@ -22,12 +22,16 @@ export function chunkView(chunk) {
   const view = element("div", { className: "chunk", tabIndex: 0 }, words, controls(chunk));
   view.dataset.key = chunk.id;
   view.classList.toggle("pinned", chunk.is_pinned);
+  if (chunk.marks.tool) {
+    view.classList.add("tool");
+    view.title = `Said by the tool ${chunk.marks.tool.name || "that was called"}, not by the model`;
+  }
   return view;
 }
 
 // Put the chunk's Markdown in place of its bare words, once it is there.
 export async function showRendered(view, chunk) {
-  if (view.querySelector(".rendered")) return;
+  if (view.querySelector(".rendered") || chunk.marks.tool) return;
   const html = await rendered(chunk.text);
   if (html === null || !view.isConnected || view.querySelector(".rendered")) return;
   const made = element("div", { className: "rendered" });

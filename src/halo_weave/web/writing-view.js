@@ -2,8 +2,9 @@
 
 import { app } from "./app.js";
 import { element } from "./format.js";
+import { names } from "./names.js";
 import { lastBlockStart, rendered } from "./rendering.js";
-import { addCopyButtons, names } from "./turn-view.js";
+import { addCopyButtons } from "./turn-view.js";
 
 const RENDER_EVERY = 150;
 
