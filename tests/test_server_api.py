@@ -57,6 +57,12 @@ def test_all_endpoints_answer_as_described(tmp_path: Path) -> None:
         one.post(f"{base}/edit", {"turn": turn, "text": "A question about storks"}, status=202)
         state = one.settled(window)
         assert "A question about storks" in texts(state)
+        newest = state["newest"]["turn_assistant"]
+        turn = one.post(f"{base}/edit-reply", {"turn": newest, "text": "Storks bring luck."})["turn"]
+        assert one.post(f"{base}/edit-reply", {"turn": newest, "text": "Not any more."}, status=400)["error"]
+        state = one.get(base)
+        assert (state["newest"]["turn_assistant"], texts(state)[-1]) == (turn, "Storks bring luck.")
+        assert state["chunks"][-1]["marks"] == {"edited": True}
         deletion = one.post(f"{base}/chunks/{key_of(state['chunks'][-1])}/delete")
         assert deletion["question"] == "A question about storks"
         one.post(f"{base}/undelete", {"keys": deletion["keys"]})
@@ -94,6 +100,21 @@ def test_all_endpoints_answer_as_described(tmp_path: Path) -> None:
         one.post(f"/api/jobs/{job['id']}/stop")
         one.post("/api/reembed", status=202)
         until(lambda: one.get("/api/jobs")[1]["state"] == "done")
+        one.call("PUT", "/api/tree/entry", {"path": "Birds/Pelicans", "content": {"large": True}})
+        assert one.get("/api/tree")["children"][0]["heading"] == "Birds"
+        assert one.get("/api/tree/entry?path=Birds/Pelicans")["content"] == {"large": True}
+        assert one.get("/api/tree/search?path=Birds&q=pelicans")[0]["path"] == "Birds/Pelicans"
+        one.post("/api/tree/delete", {"path": "Birds", "recursive": True})
+        one.post("/api/tree/undelete", {"paths": ["Birds/Pelicans"]})
+        assert one.post("/api/tree/restore", {"path": "Birds/Pelicans", "version": 1})["version"] == 4
+        assert len(one.get("/api/tree/history?path=Birds/Pelicans")) == 4
+        one.post("/api/notes/patch", {"filter": '.topics.birds = ["pelican"]'})
+        assert one.post("/api/notes/query", {"filter": ".topics.birds[0]"})["results"] == ["pelican"]
+        assert one.call("PUT", "/api/notes", {"document": '{"n": 1}', "version": 1})["version"] == 2
+        assert one.post("/api/notes/undo", {"version": 2})["version"] == 3
+        assert one.post("/api/notes/restore", {"restore": 2})["text"].startswith(".n = 1")
+        assert len(one.get("/api/notes/history")) == one.get("/api/notes")["version"] == 4
+        assert one.get("/api/notes/versions/2")["command"] == "replace"
         assert one.get("/healthz")["is_alive"]
         assert one.get("/readyz").text == "ready\n"
         assert "halo_replies_total" in one.get("/metrics").text
@@ -115,6 +136,8 @@ def test_all_endpoints_answer_as_described(tmp_path: Path) -> None:
         ("POST", "/api/windows/WINDOW/messages", {"text": "  "}, 400),
         ("POST", "/api/windows/WINDOW/messages", {"text": "word " * 9000}, 400),
         ("POST", "/api/windows/WINDOW/edit", {"turn": "x", "text": "y"}, 400),
+        ("POST", "/api/windows/WINDOW/edit-reply", {"turn": "2", "text": "Words."}, 400),
+        ("POST", "/api/windows/WINDOW/edit-reply", {"turn": "2"}, 400),
         ("POST", "/api/windows/WINDOW/chunks/1.0.user/pin", None, 400),
         ("POST", "/api/windows/WINDOW/chunks/1.0.nobody/pin", None, 400),
         ("POST", "/api/windows/WINDOW/undelete", {"keys": []}, 400),

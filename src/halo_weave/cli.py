@@ -6,13 +6,13 @@ What a command needs is imported when it runs, so that help and errors come at o
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from halo_weave import __version__
 from halo_weave.errors import HaloError, InputError, SettingError
-from halo_weave.terminal import memory_arguments
+from halo_weave.terminal import memory_arguments, notes_arguments, tree_arguments
 from halo_weave.terminal.arguments import (
     Parser,
     add_command,
@@ -23,10 +23,17 @@ from halo_weave.terminal.arguments import (
     overrides_of,
     settings_flags,
     whole_number,
+    with_settings,
 )
+
+if TYPE_CHECKING:
+    from halo_weave.config import Settings
 
 PROGRAM = "halo-weave"
 INTERRUPTED, PIPE_BROKEN = 130, 141
+_Notice = Callable[[str], None]
+_Bench = Callable[["Settings", argparse.Namespace, _Notice], object]
+_InWords = Callable[[Mapping[str, Any]], Iterable[str]]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -50,7 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(argv: Sequence[str] | None) -> int:
     parser = _parser()
     try:
-        arguments = parser.parse_args(_with_command(sys.argv[1:] if argv is None else argv))
+        words = _with_command(sys.argv[1:] if argv is None else argv)
+        arguments = parser.parse_args(words, argparse.Namespace(words=words))
     except SystemExit as ending:  # --help and --version
         return int(ending.code or 0)
     command: Callable[[argparse.Namespace], int] | None = getattr(arguments, "command", None)
@@ -82,14 +90,29 @@ def _parser() -> argparse.ArgumentParser:
     common = engine_flags()
     serve = add_command(commands, "serve", _serve, "open the page in the browser (also without a command)", [common])
     _add_serve_flags(serve)
-    chat = add_command(commands, "chat", _chat, "talk with the model in the terminal", [common])
+    chat = add_command(commands, "chat", with_settings(_chat), "talk with the model in the terminal", [common])
     _add_chat_flags(chat)
-    doctor = add_command(commands, "doctor", _doctor, "say what was found and whether a chat can work", [common])
+    doctor = add_command(
+        commands, "doctor", with_settings(_doctor), "say what was found and whether a chat can work", [common]
+    )
     add_json_flag(doctor)
-    settings = add_command(commands, "settings", _settings, "list all settings with their values and ranges", [common])
+    settings = add_command(
+        commands, "settings", with_settings(_settings), "list all settings with their values and ranges", [common]
+    )
     add_json_flag(settings)
     memory_arguments.add_transfer_commands(commands, settings_flags())
     memory_arguments.add_memory_commands(commands, settings_flags())
+    notes_arguments.add_notes_commands(commands, settings_flags())
+    tree_arguments.add_tree_commands(commands, settings_flags())
+    mcp = add_command(
+        commands, "mcp", with_settings(_mcp), "give another assistant this memory, over MCP", [settings_flags()]
+    )
+    add_setting_flag(mcp, "--db", "memory.path", "FILE", "another memory than the usual one")
+    study = add_command(commands, "study", _study, "draw a capture: who looked at what, what died and what returned")
+    study.add_argument("capture", type=Path, metavar="CAPTURE", help="the folder that the capture was written to")
+    study.add_argument(
+        "--out", type=Path, metavar="FILE", help="the page to write (default: the capture's name with .html, beside it)"
+    )
     _add_engine_commands(commands, common)
     _add_bench_commands(commands, common)
     return parser
@@ -124,7 +147,7 @@ def _add_engine_commands(commands: Any, common: argparse.ArgumentParser) -> None
     serve = add_command(
         engine.add_subparsers(title="commands", metavar="COMMAND"),
         "serve",
-        _serve_engine,
+        with_settings(_serve_engine),
         "serve the model to other programs and machines, with attention",
         [common],
     )
@@ -137,21 +160,50 @@ def _add_engine_commands(commands: Any, common: argparse.ArgumentParser) -> None
 def _add_bench_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     bench = add_command(commands, "bench", None, "measure what is claimed")
     benches = bench.add_subparsers(title="commands", metavar="COMMAND")
-    engine = add_command(benches, "engine", _bench_engine, "measure attention and editing on this machine", [common])
+    engine = add_command(
+        benches, "engine", _measuring(_bench_engine), "measure attention and editing on this machine", [common]
+    )
     add_json_flag(engine)
     engine.add_argument(
         "--repeats", type=whole_number(1, 1000), default=5, metavar="N", help="rounds (default: %(default)s)"
     )
-    brightness = add_command(benches, "brightness", _bench_brightness, "measure what scoring a step costs", [common])
+    brightness = add_command(
+        benches, "brightness", _measuring(_bench_brightness), "measure what scoring a step costs", [common]
+    )
     add_json_flag(brightness)
-    page = add_command(benches, "page", _bench_page, "measure how smooth the page is, in Chromium", [common])
+    page = add_command(
+        benches, "page", _measuring(_bench_page), "measure how smooth the page is, in Chromium", [common]
+    )
     add_json_flag(page)
     recall = add_command(
-        benches, "recall", _bench_recall, "measure what the memory finds in long conversations", [common]
+        benches, "recall", _measuring(_bench_recall), "measure what the memory finds in long conversations", [common]
     )
     add_json_flag(recall)
     recall.add_argument("--data", type=Path, required=True, metavar="FILE", help="conversations with questions")
-    scale = add_command(benches, "scale", _bench_scale, "measure memories as large as a lifetime", [common])
+    keep = add_command(
+        benches, "keep", _measuring(_bench_keep), "measure whether what stays in the context is what matters", [common]
+    )
+    add_json_flag(keep)
+    keep.add_argument("--data", type=Path, required=True, metavar="FILE", help="conversations with questions")
+    keep.add_argument(
+        "--tokens",
+        type=whole_number(256, 16_777_216),
+        metavar="N",
+        help="how much of each conversation the model reads (default: as much as it was trained to see at once)",
+    )
+    keep.add_argument("--details", type=Path, metavar="FILE", help="write a line of JSON for each question")
+    keep.add_argument(
+        "--plot", type=Path, metavar="FILE", help="draw the figures (.png or .svg; both without a suffix)"
+    )
+    policies = add_command(
+        benches,
+        "policies",
+        _measuring(_bench_policies, _policies_in_words),
+        "measure whether the whole thing helps, against other ways to keep a context small",
+        [common],
+    )
+    _add_policies_flags(policies)
+    scale = add_command(benches, "scale", _measuring(_bench_scale), "measure memories as large as a lifetime", [common])
     add_json_flag(scale)
     scale.add_argument(
         "--chunks",
@@ -160,7 +212,9 @@ def _add_bench_commands(commands: Any, common: argparse.ArgumentParser) -> None:
         metavar="N",
         help="how large they are (default: 10000 100000 1000000)",
     )
-    turn = add_command(benches, "turn", _bench_turn, "measure what a turn costs beside the model's own work", [common])
+    turn = add_command(
+        benches, "turn", _measuring(_bench_turn), "measure what a turn costs beside the model's own work", [common]
+    )
     add_json_flag(turn)
     turn.add_argument(
         "--turns", type=whole_number(1, 1000), default=5, metavar="N", help="turns (default: %(default)s)"
@@ -171,6 +225,43 @@ def _add_bench_commands(commands: Any, common: argparse.ArgumentParser) -> None:
         default=100_000,
         metavar="N",
         help="chunks in the memory (default: %(default)s)",
+    )
+    for measuring in benches.choices.values():
+        measuring.add_argument(
+            "--save", type=Path, metavar="FOLDER", help="also write a result file, for `bench results`"
+        )
+    results = add_command(benches, "results", _bench_results, "make the page of results from result files")
+    for flag, default, what in (
+        ("--folder", "docs/results", "where the result files are"),
+        ("--page", "docs/results.md", "the page to write"),
+        ("--readme", "README.md", "the file whose table of figures is to be filled"),
+    ):
+        results.add_argument(
+            flag, type=Path, default=Path(default), metavar="PATH", help=f"{what} (default: %(default)s)"
+        )
+
+
+def _add_policies_flags(policies: argparse.ArgumentParser) -> None:
+    add_json_flag(policies)
+    policies.add_argument("--data", type=Path, required=True, metavar="FILE", help="conversations with questions")
+    for flag, default, what in (
+        ("--questions", 20, "how many questions the model itself is asked; all count for the evidence"),
+        ("--replay", 4096, "tokens of each conversation's end that pass through the window"),
+    ):
+        policies.add_argument(
+            flag, type=whole_number(0, 1_000_000), default=default, metavar="N", help=f"{what} (default: %(default)s)"
+        )
+    policies.add_argument(
+        "--budgets",
+        type=whole_number(64, 16_777_216),
+        nargs="+",
+        default=[512, 1024, 2048],
+        metavar="N",
+        help="tokens of the context (default: 512 1024 2048)",
+    )
+    policies.add_argument("--details", type=Path, metavar="FILE", help="write a line of JSON for each question")
+    policies.add_argument(
+        "--plot", type=Path, metavar="FILE", help="draw the figures (.png or .svg; both without a suffix)"
     )
 
 
@@ -186,30 +277,38 @@ def _serve(arguments: argparse.Namespace) -> int:
     )
 
 
-def _chat(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _chat(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import chat
 
     return chat.run(settings, arguments.window)
 
 
-def _doctor(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _mcp(settings: "Settings", _: argparse.Namespace) -> int:
+    from halo_weave.terminal import mcp_command
+
+    return mcp_command.run(settings)
+
+
+def _doctor(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import doctor
 
     return doctor.run(settings, as_json=arguments.json)
 
 
-def _settings(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _settings(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import listing
 
     listing.write_settings(settings, as_json=arguments.json)
     return 0
 
 
-def _serve_engine(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _study(arguments: argparse.Namespace) -> int:
+    from halo_weave.terminal import study
+
+    return study.run(arguments.capture, arguments.out)
+
+
+def _serve_engine(settings: "Settings", arguments: argparse.Namespace) -> int:
     from contextlib import closing
 
     from halo_weave.engine.kobold.server import serve
@@ -220,62 +319,101 @@ def _serve_engine(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _bench_engine(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _measuring(run: _Bench, in_words: _InWords | None = None) -> Callable[[argparse.Namespace], int]:
+    """A command that tells how far it is, and writes the figures that it gives; `in_words` may know how, for people."""
+
+    def measure(settings: "Settings", arguments: argparse.Namespace) -> int:
+        import msgspec
+
+        from halo_weave.terminal import listing, output
+
+        figures = msgspec.to_builtins(run(settings, arguments, output.notice))
+        if arguments.save is not None:
+            from halo_weave.bench import results
+
+            bench, data = arguments.parser.prog.split()[-1], getattr(arguments, "data", None)
+            results.save(arguments.save, bench, arguments.words, figures, data)
+        if in_words is None or arguments.json:
+            listing.write_figures(figures, as_json=arguments.json)
+        else:
+            output.write_line("\n".join(in_words(figures)))
+        return 0
+
+    return with_settings(measure)
+
+
+def _bench_engine(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:
     from halo_weave.bench import engine
-    from halo_weave.terminal import listing, output
 
-    listing.write_figures(engine.run(settings, arguments.repeats, output.notice), as_json=arguments.json)
-    return 0
+    return engine.run(settings, arguments.repeats, notice)
 
 
-def _bench_brightness(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _bench_brightness(settings: "Settings", _: argparse.Namespace, notice: _Notice) -> object:
     from halo_weave.bench import brightness
-    from halo_weave.terminal import listing, output
 
-    listing.write_figures(brightness.run(settings, output.notice), as_json=arguments.json)
-    return 0
+    return brightness.run(settings, notice)
 
 
-def _bench_page(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
-    import msgspec
-
+def _bench_page(settings: "Settings", _: argparse.Namespace, notice: _Notice) -> object:
     from halo_weave.bench import page
-    from halo_weave.terminal import listing, output
 
-    figures = page.run(settings, output.notice)
-    listing.write_figures(msgspec.to_builtins(figures), as_json=arguments.json)
-    return 0
+    return page.run(settings, notice)
 
 
-def _bench_recall(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _bench_recall(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:
     from halo_weave.bench import recall
-    from halo_weave.terminal import listing, output
 
-    listing.write_figures(recall.run(settings, arguments.data, output.notice), as_json=arguments.json)
+    return recall.run(settings, arguments.data, notice)
+
+
+def _bench_keep(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:
+    from halo_weave.bench import keep
+
+    return keep.run(
+        settings,
+        arguments.data,
+        tokens=arguments.tokens,
+        details=arguments.details,
+        plot=arguments.plot,
+        on_progress=notice,
+    )
+
+
+def _bench_policies(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:
+    from halo_weave.bench import policies
+
+    return policies.run(
+        settings,
+        arguments.data,
+        policies.Choice(arguments.budgets, arguments.questions, arguments.replay),
+        details=arguments.details,
+        plot=arguments.plot,
+        on_progress=notice,
+    )
+
+
+def _policies_in_words(figures: Mapping[str, Any]) -> Iterable[str]:
+    from halo_weave.bench.policies_figures import table
+
+    return table(figures)
+
+
+def _bench_results(arguments: argparse.Namespace) -> int:
+    from halo_weave.bench import results
+    from halo_weave.terminal import output
+
+    made_of = results.make(arguments.folder, arguments.page, arguments.readme)
+    output.write_line(f"{arguments.page} is made of {len(made_of)} result files.")
     return 0
 
 
-def _bench_turn(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
-    import msgspec
-
+def _bench_turn(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:
     from halo_weave.bench import turn
-    from halo_weave.terminal import listing, output
 
-    figures = turn.run(settings, arguments.turns, output.notice, arguments.chunks)
-    listing.write_figures(msgspec.to_builtins(figures), as_json=arguments.json)
-    return 0
+    return turn.run(settings, arguments.turns, notice, arguments.chunks)
 
 
-def _bench_scale(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _bench_scale(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:
     from halo_weave.bench import scale
-    from halo_weave.terminal import listing, output
 
-    figures = scale.run(settings, arguments.chunks or scale.SIZES, output.notice)
-    listing.write_figures(figures, as_json=arguments.json)
-    return 0
+    return scale.run(settings, arguments.chunks or scale.SIZES, notice)

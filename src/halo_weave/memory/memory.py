@@ -11,11 +11,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from halo_weave.errors import EmbedderError, HaloError
 from halo_weave.memory.embedder_choice import EmbedderChoice, Notice
 from halo_weave.memory.embedding import EmbedderSettings
 from halo_weave.memory.embedding_queue import EmbeddingQueue
-from halo_weave.memory.indexing import Progress, embedded_with
+from halo_weave.memory.indexing import BATCH, Progress, embedded_with
 from halo_weave.memory.records import Changed, Chunk, ChunkKey, PlacedToken, Reservation, Role, Stats, Stored
 from halo_weave.memory.reembedding import Progress as Reembedding
 from halo_weave.memory.reembedding import Reembedded, reembed
@@ -25,6 +27,7 @@ from halo_weave.memory.searchers import Searcher, Searchers
 from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.store import Store
 from halo_weave.memory.vector_index import EXACT_UP_TO_CHUNKS, vector_file_name
+from halo_weave.memory.vectors import Vectors
 from halo_weave.memory.words_alone import WordsAlone
 
 T = TypeVar("T")
@@ -156,6 +159,18 @@ class Memory:
         except EmbedderError as error:
             self._tell(f"Only words are searched: {error}")
             return search_with(self._searchers.words_alone())
+
+    def embed_texts(self, texts: Sequence[str]) -> tuple[str, Vectors] | None:
+        """The serving embedder's name and its vectors of one text or more; None if there is none to be used."""
+        if self.store.serving_embedder() is None:
+            return None
+        try:
+            embedder = self._searchers.serving().embedder
+            parts = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
+            return embedder.name, np.concatenate([embedder.embed(part) for part in parts])
+        except EmbedderError as error:
+            self._tell(f"Only words are searched: {error}")
+            return None
 
     def delete(self, keys: Sequence[ChunkKey], origin: str) -> Changed:
         """Out of words and vectors, but kept in the record; others are embedded again without the deleted text."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from halo_weave.errors import InputError, StoreConflict, StoreUnavailable
-from halo_weave.memory import sqlite_burials, sqlite_settings
+from halo_weave.memory import sqlite_burials, sqlite_settings, sqlite_snapshots
 from halo_weave.memory.numbers import key_of_number, text_of_number
 from halo_weave.memory.records import ChunkKey
 from halo_weave.memory.sqlite_chunks import existing
@@ -18,7 +18,7 @@ from halo_weave.memory.sqlite_database import Database
 from halo_weave.memory.sqlite_rows import Row, stored_number
 
 _MARK = "holds_removed_text"
-_TREE = ("tree", "tree_accesses", "tree_snapshots")
+_TREE = ("tree", "tree_heads", "tree_snapshots")
 _ITSELF_AND_MERGED = (
     "WITH RECURSIVE parts (id) AS"
     " (SELECT ? UNION SELECT chunks.id FROM chunks JOIN parts ON chunks.merged_into = parts.id) SELECT id FROM parts"
@@ -35,12 +35,14 @@ def deleted_keys(connection: sqlite3.Connection) -> list[ChunkKey]:
 def forget(connection: sqlite3.Connection, keys: Sequence[ChunkKey]) -> None:
     """Remove deleted chunks and what was merged into them; their keys and positions stay taken."""
     connection.execute("PRAGMA defer_foreign_keys = ON")  # what was merged refers to what is removed with it
+    positions = []
     for key in keys:
         chunk_id, row = existing(connection, key)
         if not row.deleted:
             raise InputError(
                 f"Chunk {key} is not deleted, and only what was deleted can be forgotten; nothing was changed."
             )
+        positions.append((row.start, row.end))
         parts = [part for (part,) in connection.execute(_ITSELF_AND_MERGED, (chunk_id,))]
         for part in parts:
             sqlite_burials.remove_of_chunk(connection, part)
@@ -50,6 +52,7 @@ def forget(connection: sqlite3.Connection, keys: Sequence[ChunkKey]) -> None:
                 (part,),
             )
             connection.execute("DELETE FROM chunks WHERE id = ?", (part,))
+    sqlite_snapshots.forget(connection, positions)
     # The index of words keeps what left it until all its parts are merged.
     connection.execute("INSERT INTO words (words) VALUES ('optimize')")
     _mark(connection)

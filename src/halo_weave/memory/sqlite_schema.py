@@ -158,12 +158,14 @@ CREATE TABLE notes (
 ) STRICT;
 """
 
-# Every version of every entry of the memory tree; a version without content is a deletion. A snapshot's chunks are
-# copies, so that they outlive what is done to their sources.
+# Every version of every entry of the memory tree; a version without content is a deletion. The heads say which version
+# is the last one, so that nobody has to read the history for it. A snapshot's chunks are copies, so that they outlive
+# what is done to their sources; a row's number is never used again, since vectors are put by it.
 _TREE_FORM = """
 CREATE TABLE tree (
     path TEXT NOT NULL,
     version INTEGER NOT NULL CHECK (version > 0),
+    created INTEGER NOT NULL,
     time INTEGER NOT NULL,
     origin TEXT NOT NULL,
     content TEXT,
@@ -171,30 +173,34 @@ CREATE TABLE tree (
     PRIMARY KEY (path, version)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE tree_accesses (
+CREATE TABLE tree_heads (
     path TEXT PRIMARY KEY,
-    time INTEGER NOT NULL
+    version INTEGER NOT NULL,
+    accessed INTEGER NOT NULL,
+    checksum INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE tree_snapshots (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     path TEXT NOT NULL,
     version INTEGER NOT NULL,
     turn BLOB NOT NULL,
     number INTEGER NOT NULL,
     role TEXT NOT NULL,
     first_position BLOB NOT NULL,
+    last_position BLOB NOT NULL,
     text TEXT NOT NULL,
     token_ids BLOB NOT NULL,
     piece_lengths BLOB NOT NULL,
     time INTEGER NOT NULL,
+    metadata TEXT,
     similarity REAL NOT NULL,
     embedder TEXT,
     vector BLOB,
     checksum INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX tree_snapshots_by_version ON tree_snapshots (path, version);
-CREATE INDEX tree_snapshots_by_position ON tree_snapshots (first_position);
+CREATE INDEX tree_snapshots_by_position ON tree_snapshots (first_position, last_position);
 """
 
 MIGRATIONS = (_FIRST_FORM, _NOTES_FORM, _TREE_FORM)

@@ -7,18 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from halo_weave.errors import InputError, StoreDamaged
 from halo_weave.memory import (
     sqlite_audit,
     sqlite_counters,
     sqlite_forgetting,
+    sqlite_kept,
     sqlite_outlines,
     sqlite_restoring,
     sqlite_settings,
     sqlite_vectors,
     sqlite_verify,
 )
+from halo_weave.memory.kept_records import Kept, RestoredKept
 from halo_weave.memory.numbers import key_of_number, require_number
 from halo_weave.memory.records import (
     AuditEntry,
@@ -34,6 +38,7 @@ from halo_weave.memory.records import (
     Stored,
     WordCounts,
     WordMatch,
+    WordPlaces,
     utc_now,
 )
 from halo_weave.memory.sqlite_chunks import (
@@ -52,14 +57,16 @@ from halo_weave.memory.sqlite_chunks import (
 )
 from halo_weave.memory.sqlite_counters import read_counters, set_change, set_next
 from halo_weave.memory.sqlite_database import Database
+from halo_weave.memory.sqlite_notes import SqliteNotes
 from halo_weave.memory.sqlite_rows import COLUMNS, chunk_of_row, microseconds, row_of_chunk, sound_row
+from halo_weave.memory.sqlite_tree import SqliteTree
 from halo_weave.memory.sqlite_vector_sets import SqliteVectors
 from halo_weave.memory.sqlite_windows import SqliteWindows
 from halo_weave.memory.sqlite_words import SqliteWords
 from halo_weave.memory.word_index import INDEX_FROM_CHUNKS
 
 
-class SqliteStore(SqliteVectors, SqliteWindows):
+class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
     """`timeout_s` is how long a write waits for those of others; `clock` gives the times of deletions and merges.
 
     From `word_index_from_chunks` on a file beside the memory makes the search by words fast; None is for never.
@@ -181,13 +188,20 @@ class SqliteStore(SqliteVectors, SqliteWindows):
             ]
 
     def restore(
-        self, records: Iterable[Record], audit: Iterable[AuditEntry], *, next_turn: int, next_position: int
-    ) -> None:
+        self,
+        records: Iterable[Record],
+        audit: Iterable[AuditEntry],
+        kept: Iterable[Kept] = (),
+        *,
+        next_turn: int,
+        next_position: int,
+    ) -> RestoredKept:
         for number in (next_turn, next_position):
             require_number(number)
         with self._database.writing() as connection:
             sqlite_counters.advance(connection, next_turn, next_position)
             sqlite_restoring.restore(connection, records, audit)
+            return sqlite_kept.restore(connection, kept)
 
     def tokens_by_positions(self, positions: Iterable[int], *, include_deleted: bool = False) -> list[PlacedToken]:
         wanted = sorted_positions(positions)
@@ -236,6 +250,9 @@ class SqliteStore(SqliteVectors, SqliteWindows):
 
     def count_words(self, terms: Sequence[str]) -> WordCounts:
         return self._words.count(terms)
+
+    def word_places(self, terms: Sequence[str], ids: NDArray[np.int64]) -> WordPlaces:
+        return self._words.places(terms, ids)
 
     def wait_until_indexed(self) -> None:
         """Returns once no word index is being made; searches need not wait for it."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.memory import sqlite_settings, sqlite_vectors
+from halo_weave.memory import sqlite_settings, sqlite_snapshots, sqlite_vectors
 from halo_weave.memory.records import VectorChanges, VectorMatrix
 from halo_weave.memory.sqlite_chunks import mark_changed
 from halo_weave.memory.sqlite_counters import read_counters, set_change
@@ -47,6 +47,7 @@ class SqliteVectors:
             mark_changed(connection, ids, change)
             for chunk_id in ids:
                 change = sqlite_vectors.remove(connection, chunk_id, change)
+            sqlite_snapshots.outdate(connection, ids)
             set_change(connection, change)
 
     def drop_vectors(self, embedder: str) -> int:

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 
 from halo_weave.errors import InputError
-from halo_weave.memory import sqlite_burials, sqlite_settings, sqlite_windows
+from halo_weave.memory import sqlite_burials, sqlite_notes, sqlite_settings, sqlite_tree, sqlite_windows
 from halo_weave.memory.numbers import text_of_number
 from halo_weave.memory.sqlite_rows import COLUMNS, chunk_of_row, sound_row, stored_number
 
@@ -24,6 +24,8 @@ def findings(connection: sqlite3.Connection) -> list[str]:
         _vectors,
         _windows,
         _burials,
+        _notes,
+        _tree,
     )
     return [finding for check in checks for finding in _found_by(check, connection)]
 
@@ -145,6 +147,14 @@ def _windows(connection: sqlite3.Connection) -> Iterator[str]:
 
 def _burials(connection: sqlite3.Connection) -> Iterator[str]:
     yield from sqlite_burials.findings(connection)
+
+
+def _notes(connection: sqlite3.Connection) -> Iterator[str]:
+    yield from sqlite_notes.findings(connection)
+
+
+def _tree(connection: sqlite3.Connection) -> Iterator[str]:
+    yield from sqlite_tree.findings(connection)
 
 
 def _words(connection: sqlite3.Connection) -> Iterator[str]:

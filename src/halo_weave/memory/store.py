@@ -12,6 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from halo_weave.memory.kept_records import Kept, RestoredKept
+from halo_weave.memory.notes_store import NotesStore
 from halo_weave.memory.records import (
     AuditEntry,
     Changed,
@@ -28,7 +30,9 @@ from halo_weave.memory.records import (
     VectorMatrix,
     WordCounts,
     WordMatch,
+    WordPlaces,
 )
+from halo_weave.memory.tree_store import TreeStore
 from halo_weave.memory.window_store import WindowStore
 
 FIRST_TURN = 1
@@ -36,7 +40,7 @@ FIRST_TURN = 1
 FIRST_POSITION = 0
 
 
-class Store(WindowStore, Protocol):
+class Store(NotesStore, TreeStore, WindowStore, Protocol):
     def identity(self) -> str:
         """A random name of this memory, made with it and kept by its copies; another one after `clear`.
 
@@ -103,13 +107,22 @@ class Store(WindowStore, Protocol):
         ...
 
     def restore(
-        self, records: Iterable[Record], audit: Iterable[AuditEntry], *, next_turn: int, next_position: int
-    ) -> None:
+        self,
+        records: Iterable[Record],
+        audit: Iterable[AuditEntry],
+        kept: Iterable[Kept] = (),
+        *,
+        next_turn: int,
+        next_position: int,
+    ) -> RestoredKept:
         """Advance, and write records of another memory as they were there, all or none.
 
         What was merged away comes behind what it was merged into. What was forgotten here stays so and is left out.
         Of the entries those are kept that are not in the log and about no record that was here before; they get new
         numbers in their order. StoreConflict if a key or a position is taken.
+
+        `kept` are all versions of the notes and of entries of the tree, from the first on. Those that are not here are
+        written, unless another one is in the place of one before them: then ours stays as it is, and it is told.
         """
         ...
 
@@ -136,9 +149,10 @@ class Store(WindowStore, Protocol):
     def forget(self, keys: Sequence[ChunkKey], origin: str) -> tuple[ChunkKey, ...]:
         """Remove deleted chunks for ever, with what was merged into them: no byte of theirs is left in the files.
 
-        Their keys and positions are never used again. Rewrites the whole memory, so that others may have to wait.
-        InputError if one is not there or not deleted; then nothing changes. StoreUnavailable if they are out of the
-        record but, because others read it all the time, not yet out of the file: that is done when it is opened next.
+        Their copies in snapshots of the memory tree go with them. Their keys and positions are never used again.
+        Rewrites the whole memory, so that others may have to wait. InputError if one is not there or not deleted; then
+        nothing changes. StoreUnavailable if they are out of the record but, because others read it all the time, not
+        yet out of the file: that is done when it is opened next.
         """
         ...
 
@@ -147,7 +161,7 @@ class Store(WindowStore, Protocol):
         ...
 
     def clear(self, origin: str) -> None:
-        """Remove all chunks, vectors, windows and journals, as thoroughly as `forget` does.
+        """Remove all chunks, vectors, windows, journals, notes and the tree, as thoroughly as `forget` does.
 
         What was given out stays so: turns and positions go on, and what was forgotten stays forgotten. But records
         that were cleared may be restored. The log stays, and says it.
@@ -182,7 +196,7 @@ class Store(WindowStore, Protocol):
         ...
 
     def outdate_vectors(self, ids: Sequence[int]) -> None:
-        """Remove these chunks' vectors, because what they are embedded with has changed.
+        """Remove these chunks' vectors, also from copies in snapshots, because what they are embedded with has changed.
 
         Vectors of texts that were read before, see `as_of`, are not kept any more.
         """
@@ -214,6 +228,11 @@ class Store(WindowStore, Protocol):
 
     def count_words(self, terms: Sequence[str]) -> WordCounts:
         """How many chunks have each of the terms. Cheaper than searching for them."""
+        ...
+
+    def word_places(self, terms: Sequence[str], ids: NDArray[np.int64]) -> WordPlaces:
+        """How often each of the terms stands in each of these chunks, and how far it is spread. Ids ascend; those of
+        chunks that cannot be found have nothing. A term of several words is like the rarest of them."""
         ...
 
     def change_number(self) -> int:

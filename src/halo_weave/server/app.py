@@ -15,12 +15,15 @@ from halo_weave.server import (
     chunks_api,
     health_api,
     memory_api,
+    notes_api,
     openapi,
     settings_api,
     transfer_api,
+    tree_api,
     windows_api,
 )
 from halo_weave.server.endpoints import ErrorReply, encoded, routes
+from halo_weave.server.mcp_http import McpOverHttp
 from halo_weave.server.program import Program
 from halo_weave.server.security import Guard, own_names
 from halo_weave.server.static import StaticFiles
@@ -31,6 +34,8 @@ ENDPOINTS = [
     *windows_api.ENDPOINTS,
     *chunks_api.ENDPOINTS,
     *memory_api.ENDPOINTS,
+    *notes_api.ENDPOINTS,
+    *tree_api.ENDPOINTS,
     *settings_api.ENDPOINTS,
     *transfer_api.ENDPOINTS,
     *health_api.ENDPOINTS,
@@ -41,13 +46,15 @@ def create_app(program: Program, host: str = "127.0.0.1", token: str | None = No
     """The program stays the caller's to close. `token` is needed unless `host` is this machine alone."""
     threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="server")
     described = encoded(openapi.description(ENDPOINTS))
+    mcp = McpOverHttp(lambda: program.tools.assistants)
 
     async def description(_: Request) -> Response:
         return described
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        yield
+        async with mcp.running():
+            yield
         threads.shutdown(wait=False, cancel_futures=True)
 
     app = Starlette(
@@ -56,6 +63,7 @@ def create_app(program: Program, host: str = "127.0.0.1", token: str | None = No
             Route("/openapi.json", description),
             *routes(program, ENDPOINTS, threads),
             *Sockets(program, threads).routes(),
+            *mcp.routes(),
         ],
         exception_handlers={404: _not_found, 405: _not_found},
         lifespan=lifespan,

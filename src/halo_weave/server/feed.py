@@ -25,7 +25,9 @@ from halo_weave.session.replying import Figures
 from halo_weave.session.window import Newest, Window
 
 HISTORY = 64
-_CHANGING: frozenset[Kind] = frozenset(("deleted", "undeleted", "merged", "message", "reply", "edited"))
+_CHANGING: frozenset[Kind] = frozenset(
+    ("deleted", "undeleted", "merged", "message", "written", "tool", "reply", "edited")
+)
 
 
 class _Glance(NamedTuple):

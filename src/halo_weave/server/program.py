@@ -166,7 +166,7 @@ class Program:
 
     def _take_engine(self, engine: Engine, before: Engine | None) -> None:
         """Windows of the engine before are closed; they open again with the new one when somebody looks."""
-        hub = Hub(engine, self.memory, self.settings.window, self._sizes)
+        hub = Hub(engine, self.memory, self.settings.window, self._sizes, toolbox=self.tools.chat)
         with self._lock:
             old, self._hub = self._hub, hub
             for feed in self._feeds.values():

@@ -97,7 +97,7 @@ class Guard:
         origins = headers.getlist("origin")
         if any(not _is_same(origin, hosts[0]) for origin in origins):
             return _no(403, "Requests from other sites are not allowed.")
-        if headers.get("sec-fetch-site") in ("cross-site", "same-site") and scope["path"].startswith("/api/"):
+        if headers.get("sec-fetch-site") in ("cross-site", "same-site") and _is_for_programs(scope["path"]):
             return _no(403, "Requests from other sites are not allowed.")
         return self._token_refusal(scope, headers)
 
@@ -127,6 +127,10 @@ class Guard:
         except ValueError:
             return name in self._names
         return address.is_loopback or not self._only_loopback
+
+
+def _is_for_programs(path: str) -> bool:
+    return path.startswith("/api/") or path == "/mcp"
 
 
 def _name(host: str) -> str | None:

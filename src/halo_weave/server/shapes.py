@@ -46,6 +46,18 @@ class Meter(msgspec.Struct):
     free: int
 
 
+class ToolCall(msgspec.Struct):
+    """`name` is empty if the call could not be read; `arguments` is None then."""
+
+    name: str
+    command: str
+    arguments: dict[str, Any] | None
+    result: str
+    is_error: bool
+    seconds: float
+    time: str
+
+
 class NewestTurns(msgspec.Struct):
     turn_user: str
     turn_assistant: str
@@ -67,6 +79,7 @@ class WindowState(msgspec.Struct):
     usable: int
     messages: int
     overrides: dict[str, Any]
+    tool_calls: list[ToolCall]
     meter: Meter
     next_to_bury: int | None
     next_keys: list[Key]

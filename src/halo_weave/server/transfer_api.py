@@ -73,7 +73,7 @@ def _in_words(imported: Imported) -> str:
         words += "; they got new turns and positions, because theirs were taken"
     if imported.left_out_tokens:
         words += f"; the system prompt of {imported.left_out_tokens:,} tokens was left out"
-    return words
+    return words + imported.kept_in_words()
 
 
 def _temporary(suffix: str) -> Path:

@@ -17,6 +17,7 @@ from halo_weave.terminal.open_chat import OpenChat, window_in_words
 from halo_weave.terminal.opened_memory import opened_memory
 from halo_weave.terminal.pending_notices import PendingNotices
 from halo_weave.terminal.prompt import prompt_session, typed_messages
+from halo_weave.tools.opening import opened_toolboxes
 
 _QUIET_WAIT_S, _LONGEST_WAIT_S = 1.0, 4.0
 
@@ -31,7 +32,8 @@ def run(settings: Settings, window_name: str) -> int:
         engine = stack.enter_context(closing(open_engine(settings.engine)))
         memory = stack.enter_context(opened_memory(settings, may_be_new=True, notice=notices.tell))
         stack.enter_context(_embedded(memory))
-        hub = stack.enter_context(closing(Hub(engine, memory, settings.window, sizes)))
+        toolbox = stack.enter_context(opened_toolboxes(memory, settings.memory)).chat
+        hub = stack.enter_context(closing(Hub(engine, memory, settings.window, sizes, toolbox=toolbox)))
         stack.enter_context(closing(Reflecting(hub.open_windows)))
         chat = OpenChat(hub, memory, notices, window_name, is_typed=is_typed)
         if is_typed:

@@ -20,7 +20,10 @@ _BATCH = 1000
 def clear(settings: Settings, *, is_agreed: bool, as_json: bool) -> int:
     with opened_memory(settings) as memory:
         chunks = memory.stats().chunks
-        question = f"All {counted(chunks, 'chunk')} and all windows leave {settings.memory.file}, after a backup."
+        question = (
+            f"All {counted(chunks, 'chunk')}, all windows, the notes and the memory tree leave {settings.memory.file}, "
+            "after a backup."
+        )
         _require_agreement([question], is_agreed=is_agreed)
         backup = _free_name(settings.memory.file)
         memory.store.backup(backup)

@@ -1,9 +1,11 @@
 """Writing to the terminal: answers to stdout, words about them to stderr."""
 
+import io
 import os
 import re
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TextIO
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -29,6 +31,11 @@ def write_line(text: str = "") -> None:
     write(f"{text}\n")
 
 
+def write_marked(text: str) -> None:
+    """A line that neither the person nor the model said."""
+    write_styled(f"\x1b[36m{harmless(text)}\x1b[0m\n" if has_styles(sys.stdout, os.environ) else f"{text}\n")
+
+
 def notice(text: str) -> None:
     """A line beside the conversation, dim where the terminal can show it so."""
     text = harmless(text) if sys.stderr.isatty() else text
@@ -46,4 +53,5 @@ def survive_any_encoding() -> None:
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
-            reconfigure(errors="replace")
+            with suppress(io.UnsupportedOperation):  # it was read from already
+                reconfigure(errors="replace")

@@ -20,6 +20,7 @@ class Showing:
         self._seen = 0
         self._has_missed = False
         self._written = ""
+        self._has_words = False
         self._buried = self._resurrected = 0
         self.told: set[str] = set()
         """The kinds of events that were shown since this was cleared."""
@@ -65,6 +66,12 @@ class Showing:
                 if not self._has_missed:
                     self._write(event.data["text"])
                 return
+            case "written":
+                self._catch_up(event)
+                return
+            case "tool":
+                self._show_tool(event)
+                return
             case "reply":
                 self._end_reply(event)
                 return
@@ -83,13 +90,24 @@ class Showing:
         output.write(text)
         self._written += text
 
-    def _end_reply(self, event: Event) -> None:
+    def _catch_up(self, event: Event) -> None:
+        """What was kept of the reply so far, if some of it was not shown."""
         text = "".join(piece for chunk in event.data["chunks"] for piece in chunk["pieces"])
         self._write(text[len(self._written) :])
         if text and not text.endswith("\n"):
             output.write_line()
         self._written = ""
-        if line := ending_in_words(event.data["ending"], has_words=bool(text)):
+        self._has_words = self._has_words or bool(text)
+
+    def _show_tool(self, event: Event) -> None:
+        """The result on lines of its own, coloured where the terminal can."""
+        text = "".join(piece for chunk in event.data["chunks"] for piece in chunk["pieces"])
+        output.write_marked(text.strip("\n"))
+
+    def _end_reply(self, event: Event) -> None:
+        self._catch_up(event)
+        has_words, self._has_words = self._has_words, False
+        if line := ending_in_words(event.data["ending"], has_words=has_words):
             self._notices.tell(line)
         self._notices.show()
 

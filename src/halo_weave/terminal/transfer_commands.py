@@ -48,7 +48,7 @@ def _imported_in_words(imported: Imported) -> str:
         words += "; they got new turns and positions, because theirs were taken"
     if imported.left_out_tokens:
         words += f"; the system prompt of {counted(imported.left_out_tokens, 'token')} was left out"
-    return f"{words}."
+    return f"{words}{imported.kept_in_words()}."
 
 
 def _shown_on(line: ProgressLine) -> ProgressCallback:

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from halo_weave.errors import StoreUnavailable
+from halo_weave.memory.kept_records import KeptVersion
+from halo_weave.memory.notes_records import NotesRecord
 from halo_weave.memory.records import AuditEntry, Record, utc_now
 from halo_weave.memory.store import FIRST_POSITION, Store
+from halo_weave.transfer.kept_format import line_of_kept
 from halo_weave.transfer.new_file import new_file
 from halo_weave.transfer.outcome import BATCH, Exported, Progress, ProgressCallback, no_progress
 from halo_weave.transfer.own_format import (
@@ -24,6 +27,8 @@ from halo_weave.transfer.own_format import (
 )
 
 _ATTEMPTS = 3
+_TREE_BATCH = 16
+"""Each may have a snapshot of many chunks."""
 
 
 def export_memory(
@@ -34,7 +39,7 @@ def export_memory(
     overwrite: bool = False,
     progress: ProgressCallback = no_progress,
 ) -> Exported:
-    """Write all chunks to `path`, compressed if it ends in `.gz`. What the memory holds never is in RAM as a whole.
+    """Write all chunks, notes and the tree to `path`, compressed if it ends in `.gz`; never all of it is in RAM.
 
     The file is of one moment: if others change the memory meanwhile, the export begins again, three times at most.
     """
@@ -64,7 +69,11 @@ def _write(stream: BinaryIO, header: Header, store: Store, progress: ProgressCal
     stream.write(line_of_header(header))
     digest = new_digest()
     lines = itertools.chain(
-        map(line_of_record, _chunks(store)), map(line_of_record, _merged(store)), map(line_of_audit, _audit(store))
+        map(line_of_record, _chunks(store)),
+        map(line_of_record, _merged(store)),
+        map(line_of_audit, _audit(store)),
+        map(line_of_kept, _notes(store)),
+        map(line_of_kept, _tree(store)),
     )
     for number, line in enumerate(lines):
         if number % BATCH == 0 and number < header.chunks:
@@ -95,6 +104,19 @@ def _audit(store: Store) -> Iterator[AuditEntry]:
     while batch := store.audit(last, BATCH):
         yield from batch
         last = batch[-1].number
+
+
+def _notes(store: Store) -> Iterator[NotesRecord]:
+    for version in range(1, store.notes().version + 1):
+        if (record := store.notes_version(version)) is not None:
+            yield record
+
+
+def _tree(store: Store) -> Iterator[KeptVersion]:
+    place = ("", 0)
+    while batch := store.tree_versions_from(*place, limit=_TREE_BATCH):
+        yield from batch
+        place = (batch[-1].version.path, batch[-1].version.version)
 
 
 def _compressed(file: BinaryIO, path: Path) -> AbstractContextManager[BinaryIO]:

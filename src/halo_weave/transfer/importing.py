@@ -5,7 +5,7 @@ from pathlib import Path
 
 from halo_weave.memory.records import utc_now
 from halo_weave.memory.store import Store
-from halo_weave.transfer.browser_export import is_browser_export
+from halo_weave.transfer.browser_export import is_browser_export, with_whole_characters
 from halo_weave.transfer.browser_import import import_browser_export
 from halo_weave.transfer.outcome import Imported, ProgressCallback, no_progress
 from halo_weave.transfer.own_format import is_own_format
@@ -29,7 +29,7 @@ def import_file(
             return import_own_format(store, source, first_line, progress)
         document = first_line
         if first_line.lstrip().startswith(b"{") or not first_line.strip():
-            document += source.rest(LARGEST_DOCUMENT_BYTES - len(first_line))
+            document = with_whole_characters(document + source.rest(LARGEST_DOCUMENT_BYTES - len(first_line)))
         if is_browser_export(document):
             return import_browser_export(store, source, document, _time_of(path, now or utc_now()), progress)
     raise refusal(

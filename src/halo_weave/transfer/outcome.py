@@ -7,6 +7,7 @@ import msgspec
 
 BATCH = 256
 """How many chunks there are between two reports of progress."""
+_NAMED = 5
 
 
 class Progress(NamedTuple):
@@ -33,6 +34,8 @@ class Imported(msgspec.Struct, frozen=True):
     """`present` chunks were in the memory already; `left_out_tokens` are a browser's system prompt.
 
     `is_renumbered` says that the chunks got other turns and positions than in the file, because those were not free.
+    `tree_added` are paths that got versions from the file; those in `tree_differing` have another history here, and
+    stay as they are. So do the notes.
     """
 
     source: Literal["halo-weave", "browser"]
@@ -40,6 +43,28 @@ class Imported(msgspec.Struct, frozen=True):
     present: int
     left_out_tokens: int = 0
     is_renumbered: bool = False
+    tree_added: list[str] = []
+    tree_differing: list[str] = []
+    are_notes_added: bool = False
+    are_notes_differing: bool = False
+
+    def kept_in_words(self) -> str:
+        """What became of notes and tree, to stand behind what became of the chunks; empty if nothing did."""
+        words = ""
+        if self.are_notes_added:
+            words += "; notes added"
+        if self.tree_added:
+            words += f"; {_entries(len(self.tree_added))} of the memory tree added"
+        if self.are_notes_differing:
+            words += "; the notes in the file are not those here, which stay"
+        if self.tree_differing:
+            named = ", ".join(self.tree_differing[:_NAMED]) + (" and more" if len(self.tree_differing) > _NAMED else "")
+            words += f"; {_entries(len(self.tree_differing))} of the tree differ, and stay as they are here: {named}"
+        return words
+
+
+def _entries(count: int) -> str:
+    return "1 entry" if count == 1 else f"{count:,} entries"
 
 
 def no_progress(_: Progress) -> None:

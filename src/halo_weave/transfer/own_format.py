@@ -1,10 +1,10 @@
-"""The lines of an export: a header, the chunks and those merged away, each in order of position, the audit log, an end.
+"""The lines of an export: a header, the chunks and those merged away, each in order of position, the audit log, what
+was kept on purpose, an end.
 
 Positions and turns are decimal text, times ISO 8601 in UTC. Equal memories give equal lines, but for the header's time.
 """
 
 import hashlib
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,17 +12,15 @@ import msgspec
 
 from halo_weave import __version__
 from halo_weave.errors import InputError
-from halo_weave.memory.numbers import number_of_text, text_of_number
+from halo_weave.memory.kept_records import Kept
+from halo_weave.memory.numbers import text_of_number
 from halo_weave.memory.packing import pack, unpack
 from halo_weave.memory.records import Action, AuditEntry, Chunk, ChunkKey, Record, Role, Stats
+from halo_weave.transfer.file_values import in_utc, number_in_file, shallow
+from halo_weave.transfer.kept_format import NotesLine, TreeLine, kept_of_line
 
 FORMAT = "halo-weave-export"
 VERSION = 1
-MOST_DIGITS = 10_000
-"""Of a position or turn in a file: reading more would take long, and no memory gets there by counting."""
-MOST_LEVELS = 64
-"""Of lists and objects inside of each other in the metadata of a file."""
-
 UNNUMBERED = 0
 """The number of an entry of the audit log that is on its way to another memory, which will give it one."""
 
@@ -80,7 +78,7 @@ class _AuditLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fi
 
 _MARKS = msgspec.json.Decoder(_Mark)
 _HEADERS = msgspec.json.Decoder(Header)
-_LINES = msgspec.json.Decoder(_ChunkLine | _AuditLine | End)
+_LINES = msgspec.json.Decoder(_ChunkLine | _AuditLine | NotesLine | TreeLine | End)
 
 
 def header_of(stats: Stats, time: datetime) -> Header:
@@ -156,13 +154,15 @@ def header_of_line(line: bytes) -> Header:
     return header
 
 
-def read_line(line: bytes) -> Record | AuditEntry | End:
-    read: _ChunkLine | _AuditLine | End = _decoded(_LINES, line)
+def read_line(line: bytes) -> Record | AuditEntry | Kept | End:
+    read: _ChunkLine | _AuditLine | NotesLine | TreeLine | End = _decoded(_LINES, line)
     if isinstance(read, End):
         return read
+    if isinstance(read, NotesLine | TreeLine):
+        return kept_of_line(read)
     if isinstance(read, _ChunkLine):
         return Record(_chunk(read), read.merged_into)
-    return AuditEntry(UNNUMBERED, _in_utc(read.time), read.origin, read.action, _audit_key(read))
+    return AuditEntry(UNNUMBERED, in_utc(read.time), read.origin, read.action, _audit_key(read))
 
 
 def _audit_key(read: _AuditLine) -> ChunkKey | None:
@@ -180,18 +180,12 @@ def _chunk(read: _ChunkLine) -> Chunk:
         packed_ids=pack(read.token_ids),
         packed_lengths=pack(read.piece_lengths),
         first_position=number_in_file(read.position),
-        time=_in_utc(read.time),
-        metadata=_shallow(read.metadata),
+        time=in_utc(read.time),
+        metadata=shallow(read.metadata),
         deleted=read.deleted,
-        deleted_at=None if read.deleted_at is None else _in_utc(read.deleted_at),
-        undeleted_at=None if read.undeleted_at is None else _in_utc(read.undeleted_at),
+        deleted_at=None if read.deleted_at is None else in_utc(read.deleted_at),
+        undeleted_at=None if read.undeleted_at is None else in_utc(read.undeleted_at),
     )
-
-
-def number_in_file(text: str) -> int:
-    if len(text) > MOST_DIGITS:
-        raise InputError(f"A number has {len(text)} digits, but at most {MOST_DIGITS} are read.")
-    return number_of_text(text)
 
 
 def _decoded(decoder: msgspec.json.Decoder[Any], line: bytes) -> Any:
@@ -201,27 +195,3 @@ def _decoded(decoder: msgspec.json.Decoder[Any], line: bytes) -> Any:
         raise InputError("It is nested too deeply.") from None
     except ValueError as error:
         raise InputError(f"It is not written as it should be ({error}).") from error
-
-
-def _shallow(metadata: dict[str, Any] | None) -> dict[str, Any] | None:
-    """What can just be read here may be too deep for the next reader, who has less of the stack left."""
-    level: list[Any] = [] if metadata is None else [metadata]
-    for _ in range(MOST_LEVELS):
-        level = [inner for outer in level for inner in _inside(outer)]
-    if level:
-        raise InputError("It is nested too deeply.")
-    return metadata
-
-
-def _inside(outer: dict[str, Any] | list[Any]) -> Iterator[Any]:
-    values = outer.values() if isinstance(outer, dict) else outer
-    return (value for value in values if isinstance(value, dict | list))
-
-
-def _in_utc(time: datetime) -> datetime:
-    if time.tzinfo is None:
-        raise InputError(f"The time {time.isoformat()} has no time zone.")
-    try:
-        return time.astimezone(UTC)
-    except OverflowError:
-        raise InputError(f"The time {time.isoformat()} is out of range.") from None

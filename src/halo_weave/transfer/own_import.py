@@ -3,20 +3,25 @@
 import hashlib
 import tempfile
 from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 from typing import NamedTuple, cast
 
 import numpy as np
 
 from halo_weave.errors import InputError
+from halo_weave.memory.kept_records import Kept, KeptVersion
+from halo_weave.memory.notes_records import NotesRecord
 from halo_weave.memory.records import AuditEntry, ChunkKey, Record
 from halo_weave.memory.store import Store
+from halo_weave.transfer.file_values import number_in_file
+from halo_weave.transfer.kept_format import KeptOrder
 from halo_weave.transfer.outcome import BATCH, Imported, Progress, ProgressCallback
 from halo_weave.transfer.own_format import (
     End,
     Header,
     header_of_line,
     new_digest,
-    number_in_file,
     read_line,
 )
 from halo_weave.transfer.presence import is_present
@@ -31,22 +36,44 @@ def import_own_format(store: Store, source: Source, first_line: bytes, progress:
     reader = _Reader(source, first_line, progress)
     is_empty = store.stats().chunks == 0
     added = present = 0
-    with tempfile.TemporaryFile() as records_file, tempfile.TemporaryFile() as audit_file:
-        records, audit = StagedLines(records_file), StagedLines(audit_file)
+    with ExitStack() as files:
+        records, audit, kept = (StagedLines(files.enter_context(tempfile.TemporaryFile())) for _ in range(3))
         for line, read in reader.lines():
             if isinstance(read, AuditEntry):
                 audit.add(line)
+            elif isinstance(read, NotesRecord | KeptVersion):
+                if isinstance(read, KeptVersion) and not is_empty:
+                    _require_no_conflict(store, read, source.path)
+                kept.add(line)
             elif is_empty or not is_present(store, read.chunk, source.path):
                 records.add(line)
                 added += read.merged_into is None
             else:
                 present += read.merged_into is None
-        records.finish()
-        audit.finish()
-        store.restore(
-            _records(records, progress), _entries(audit), next_turn=reader.next_turn, next_position=reader.next_position
+        for staged in (records, audit, kept):
+            staged.finish()
+        restored = store.restore(
+            _records(records, progress),
+            _entries(audit),
+            _kept(kept),
+            next_turn=reader.next_turn,
+            next_position=reader.next_position,
         )
-        return Imported("halo-weave", added=added, present=present)
+        return Imported(
+            "halo-weave",
+            added=added,
+            present=present,
+            tree_added=list(restored.tree_added),
+            tree_differing=list(restored.tree_differing),
+            are_notes_added=restored.are_notes_added,
+            are_notes_differing=restored.are_notes_differing,
+        )
+
+
+def _require_no_conflict(store: Store, kept: KeptVersion, path: Path) -> None:
+    """A snapshot goes where its positions are: those must not be of something else here."""
+    for one in kept.snapshot:
+        is_present(store, one.chunk, path)
 
 
 def _records(lines: StagedLines, progress: ProgressCallback) -> Iterator[Record]:
@@ -59,6 +86,10 @@ def _records(lines: StagedLines, progress: ProgressCallback) -> Iterator[Record]
 
 def _entries(lines: StagedLines) -> Iterator[AuditEntry]:
     return (cast(AuditEntry, read_line(line)) for line in lines)
+
+
+def _kept(lines: StagedLines) -> Iterator[Kept]:
+    return (cast(Kept, read_line(line)) for line in lines)
 
 
 class _Counts(NamedTuple):
@@ -85,6 +116,7 @@ class _Reader:
         self._progress = progress
         self._line_number = 1
         self._free_from = {True: 0, False: 0}
+        self._kept_order = KeptOrder()
         try:
             self._header: Header = header_of_line(first_line)
             self.next_turn = number_in_file(self._header.next_turn)
@@ -92,7 +124,7 @@ class _Reader:
         except InputError as error:
             raise refusal(source.path, f"in its header, {reason_of(error)}") from error
 
-    def lines(self) -> Iterator[tuple[bytes, Record | AuditEntry]]:
+    def lines(self) -> Iterator[tuple[bytes, Record | AuditEntry | Kept]]:
         digest = new_digest()
         keys = bytearray()
         counts = _Counts(0, 0, 0, 0)
@@ -104,6 +136,8 @@ class _Reader:
                 self._require_place(read)
                 keys += _key_digest(read.chunk.key)
                 counts = counts.with_one_more(read)
+            elif isinstance(read, NotesRecord | KeptVersion):
+                self._require_kept(read)
             yield line, read
         self._require_end(read, digest.hexdigest())
         self._require_counts(counts)
@@ -120,7 +154,7 @@ class _Reader:
             raise self._refusal("it is cut off in the middle")
         return line
 
-    def _read(self, line: bytes) -> Record | AuditEntry | End:
+    def _read(self, line: bytes) -> Record | AuditEntry | Kept | End:
         try:
             return read_line(line)
         except InputError as error:
@@ -137,6 +171,17 @@ class _Reader:
         # What was merged away may have been the longer one of two by then: those may overlap, but have an order.
         is_merged = record.merged_into is not None
         self._free_from[not is_merged] = chunk.first_position + 1 if is_merged else chunk.end_position
+
+    def _require_kept(self, kept: Kept) -> None:
+        try:
+            self._kept_order.require_next(kept)
+        except InputError as error:
+            raise self._refusal(f"in line {self._line_number}, {reason_of(error)}") from error
+        for one in kept.snapshot if isinstance(kept, KeptVersion) else ():
+            if one.key.turn >= self.next_turn or one.end_position > self.next_position:
+                raise self._refusal(
+                    f"a snapshot in line {self._line_number} has a turn or position that the header says is still free"
+                )
 
     def _require_end(self, end: End, sha256: str) -> None:
         if end.sha256 != sha256:

@@ -6,10 +6,12 @@ import "./engine.js";
 import "./figures.js";
 import "./help.js";
 import "./jobs.js";
-import "./later.js";
+import "./notes.js";
 import "./search.js";
 import "./settings.js";
+import "./tool-log.js";
 import "./transfer.js";
+import "./tree.js";
 
 const CONTENTS = {
   search: ["Search the memory", "halo-search"],
@@ -18,8 +20,9 @@ const CONTENTS = {
   transfer: ["Export, import, backup", "halo-transfer"],
   engine: ["The model", "halo-engine"],
   help: ["Help", "halo-help"],
-  tree: ["Memory tree", "halo-later-tree"],
-  notes: ["Notes", "halo-later-notes"],
+  tree: ["Memory tree", "halo-tree"],
+  notes: ["Notes", "halo-notes"],
+  tools: ["Tool calls", "halo-tool-log"],
 };
 
 class Dialogs extends Part {

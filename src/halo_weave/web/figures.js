@@ -28,7 +28,7 @@ function ofWindow(info) {
   return [
     ["Living tokens", `${count(info.tokens)} of ${count(info.budget)}`, `The budget; the model itself can take ${count(info.usable)}.`],
     ["Brightness", highest === null ? UNKNOWN : `${count(lowest)} – ${count(highest)}`, "The dimmest and the brightest living token."],
-    ["Next to be buried", info.next_to_bury === null ? UNKNOWN : count(info.next_to_bury), "The peak of the dimmest chunk that may leave."],
+    ["Next to be buried", info.next_to_bury === null ? UNKNOWN : count(info.next_to_bury), "The peak brightness of what leaves next."],
     ["Pruned", plural(info.buried, "chunk"), "Left the context of this window; they lie in the graveyard."],
     ["Messages", count(info.messages), "Sent in this window."],
   ];

@@ -14,7 +14,7 @@ const KEYS = [
 
 const KEYS_OUTSIDE = [
   ["G", "graveyard"],
-  ["M", "search the memory"],
+  ["M", "memory tree"],
   ["N", "notes"],
   ["W", "read or weave"],
   ["P", "pin the chunk that is chosen"],
@@ -22,9 +22,10 @@ const KEYS_OUTSIDE = [
 
 const IDEAS = [
   ["Brightness", "While the model writes, it looks back at some words more than at others. Words that it looks at stay bright, up to 10,000; the others fade. A chunk is as bright as its brightest word. The weave view shows it."],
-  ["Fading", "When the context is full, the dimmest chunks leave it. They are not shortened and not lost: they lie in the graveyard, word for word, and a line in the conversation shows where they were."],
+  ["Fading", "When the context is full, the chunks that are worth least leave it: those that say nothing new, no names or numbers, and that nobody looks at. They are not shortened and not lost: they lie in the graveyard, word for word, and a line in the conversation shows where they were."],
   ["Returning", "With each message the whole memory is searched. What belongs to it comes back at its old place, with its date, in whatever window you are. Resurrect does the same by hand and pins the chunk."],
   ["Pinning", "A pinned chunk never fades."],
+  ["Tools", "The model can search the memory, keep notes and save what matters in the memory tree, by writing a call in its reply. What a tool answers has a colour of its own; Tool calls lists all of them. Small models are not told of their tools; the settings can change that."],
   ["Windows", "Each window has its own context and its own settings. The memory is one for all."],
 ];
 

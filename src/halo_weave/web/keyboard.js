@@ -13,7 +13,7 @@ const WITH_CONTROL = {
 const PLAIN = {
   g: () => toggleGraveyard(),
   n: () => openDialog("notes"),
-  m: () => openDialog("search"),
+  m: () => openDialog("tree"),
   w: () => app.setView(app.view === "weave" ? "read" : "weave"),
   p: () => app.dispatchEvent(new CustomEvent("pin")),
 };

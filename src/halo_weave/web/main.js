@@ -37,6 +37,11 @@ function followPanels() {
   });
 }
 
+function showName(name) {
+  byId("window-name").textContent = name;
+  document.title = `${name} · Halo Weave`;
+}
+
 function followStatus() {
   app.addEventListener("status", ({ detail }) => {
     const { engine, memory } = detail;
@@ -50,11 +55,11 @@ function followStatus() {
     byId("engine-text").textContent = "the server does not answer";
   });
   app.addEventListener("connected", () => app.refreshStatus());
-  app.model.addEventListener("reset", () => {
-    byId("window-name").textContent = app.model.info.name;
-    document.title = `${app.model.info.name} · Halo Weave`;
+  for (const type of ["reset", "meta"]) app.model.addEventListener(type, () => showName(app.model.info.name));
+  app.addEventListener("program-windows", ({ detail }) => {
+    const own = detail.find(({ id }) => id === app.model.info?.id);
+    if (own) showName((app.model.info.name = own.name));
   });
-  app.model.addEventListener("meta", () => (byId("window-name").textContent = app.model.info.name));
 }
 
 // A window can be begun once the model is there.

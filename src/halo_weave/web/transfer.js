@@ -17,7 +17,7 @@ class Transfer extends Part {
     const choose = element("button", { className: "outlined", textContent: "Choose a file", onclick: () => this.#picker.click() });
     this.#zone.append(choose, element("span", { className: "quiet", textContent: "or drop it here" }), this.#picker);
     this.replaceChildren(
-      part("Export", "Everything that was ever said, in one file of JSON lines. Importing it into an empty memory gives the same memory again.", download),
+      part("Export", "Everything that was ever said, with notes and memory tree, in one file of JSON lines. Importing it into an empty memory gives the same memory again.", download),
       part(
         "Import",
         "Takes an export of this program, or of the browser Halo Weave. What is there already stays; all of the file is taken or nothing. Imported turns enter the memory, not the context.",

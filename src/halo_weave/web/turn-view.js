@@ -94,7 +94,7 @@ function controls(chunk) {
   const bar = element("div", { className: "controls" });
   const act = (action) => () => app.attempt(() => app.api.chunk(chunk.key, action));
   bar.append(chunk.is_pinned ? button("Unpin", "May be buried again", act("unpin")) : button("Pin", "Never bury this (P)", act("pin")));
-  if (chunk.key.chunk > 0) bar.append(button("Merge", "Merge with the chunk before", act("merge")));
+  if (chunk.key.chunk > 0 && !chunk.marks.tool) bar.append(button("Merge", "Merge with the chunk before", act("merge")));
   bar.append(button("Delete", "Delete for all windows; can be undone", () => deleteChunk(chunk)));
   return bar;
 }

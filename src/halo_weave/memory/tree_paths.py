@@ -1,0 +1,82 @@
+"""Paths of the memory tree, such as `HaloWeave/Goals/Phase 1`: headings from the top down, with slashes between."""
+
+import unicodedata
+from collections.abc import Iterator
+
+from halo_weave.errors import InputError
+
+SLASH = "/"
+LONGEST_HEADING = 120
+LONGEST_PATH = 600
+MOST_LEVELS = 16
+_LONGEST_SHOWN = 80
+_NEVER = {"Cc": "a control character", "Cs": "half of a character", "Zl": "a line break", "Zp": "a line break"}
+
+
+def path_of_text(text: str) -> str:
+    """The one way to write a path: no blanks around headings, accents joined to their letters.
+
+    InputError if it is none. Upper and lower case are different headings.
+    """
+    if len(text) > 2 * LONGEST_PATH:
+        raise InputError(f"The path {_shown(text)} has {len(text):,} characters, but at most {LONGEST_PATH} are kept.")
+    _require_whole(text.strip())
+    headings = [unicodedata.normalize("NFC", heading).strip() for heading in text.strip().split(SLASH)]
+    _require_headings(text, headings)
+    path = SLASH.join(headings)
+    if len(path) > LONGEST_PATH:
+        raise InputError(f"The path {_shown(text)} has {len(path)} characters, but at most {LONGEST_PATH} are kept.")
+    return path
+
+
+def root_of_text(text: str) -> str:
+    """The same, or empty for the whole tree."""
+    return path_of_text(text) if text.strip() else ""
+
+
+def heading_of(path: str) -> str:
+    return path.rpartition(SLASH)[2]
+
+
+def parent_of(path: str) -> str:
+    """Empty for a heading at the top."""
+    return path.rpartition(SLASH)[0]
+
+
+def ancestors_of(path: str) -> Iterator[str]:
+    """From the top down, without the path itself."""
+    for place, character in enumerate(path):
+        if character == SLASH:
+            yield path[:place]
+
+
+def is_under(path: str, root: str) -> bool:
+    """Everything but the root itself is under an empty one."""
+    return not root or path.startswith(root + SLASH)
+
+
+def _require_whole(text: str) -> None:
+    for character in text:
+        kind = _NEVER.get(unicodedata.category(character))
+        if kind is not None:
+            raise InputError(f"The path {_shown(text)} has {kind} in it (U+{ord(character):04X}).")
+
+
+def _require_headings(text: str, headings: list[str]) -> None:
+    if headings == [""]:
+        raise InputError("The path is empty; it takes at least one heading, such as Goals.")
+    if not headings[0] or not headings[-1]:
+        raise InputError(f"The path {_shown(text)} begins or ends with a slash; slashes stand between headings only.")
+    if "" in headings:
+        raise InputError(f"The path {_shown(text)} has an empty heading: two slashes with nothing between them.")
+    if len(headings) > MOST_LEVELS:
+        raise InputError(f"The path {_shown(text)} has {len(headings)} headings, but at most {MOST_LEVELS} are kept.")
+    for heading in headings:
+        if len(heading) > LONGEST_HEADING:
+            raise InputError(
+                f"The heading {_shown(heading)} has {len(heading)} characters, but at most {LONGEST_HEADING} are kept."
+            )
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…")

@@ -1,0 +1,23 @@
+"""`halo-weave study`: a captured conversation as one page that opens by itself."""
+
+from pathlib import Path
+
+from halo_weave.errors import InputError
+from halo_weave.terminal import output
+from halo_weave.terminal.study.collecting import collect
+from halo_weave.terminal.study.drawing import draw
+from halo_weave.weave.captured import Captured
+
+
+def run(capture: Path, out: Path | None) -> int:
+    """Draw a capture into a file, beside the capture unless told otherwise."""
+    target = out or capture.with_name(f"{capture.resolve().name}.html")
+    studied = collect(Captured(capture))
+    try:
+        target.write_text(draw(studied), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"The study cannot be written to {target}: {error.strerror}.") from error
+    output.write_line(
+        f"{target}: {len(studied.chunks)} chunks over {len(studied.replies)} replies. It opens in any browser."
+    )
+    return 0

@@ -1,0 +1,167 @@
+"""The page of a study: one file with its own script and style, which nothing else on any host is asked for.
+
+What people and models wrote is only ever text: in JSON without an angle bracket, or escaped. The page's policy allows
+its own script alone.
+"""
+
+import base64
+import hashlib
+import html
+from collections.abc import Iterator
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.terminal.study.collecting import MOST_COLUMNS, Studied, StudiedChunk
+
+_FINEST = 100_000
+"""Shares of attention are drawn in whole numbers of this part."""
+
+
+def draw(studied: Studied) -> str:
+    style, script = (_own(name) for name in ("page.css", "page.js"))
+    title = html.escape(f"{studied.header.name}: a study of attention and brightness")
+    policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}"
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<header>
+<h1>{html.escape(studied.header.name)}</h1>
+<p>{_summary(studied)}</p>
+</header>
+<main>
+<section aria-labelledby="map-title">
+<h2 id="map-title">Who lived when, and how bright</h2>
+<fieldset id="shown"><legend>Shown</legend>
+<label><input type="radio" name="shown" value="brightness" checked> peak brightness</label>
+<label><input type="radio" name="shown" value="attention"> attention received</label>
+<label><input type="radio" name="shown" value="per-token"> attention per token</label>
+</fieldset>
+<p class="hint">A row is a chunk, in order of position; time runs to the right, in steps of the model. Pale is where
+it did not live. <span class="key buried"></span> buried <span class="key returned"></span> returned. Point at
+anything; a click keeps a chunk in view.</p>
+<div class="scroll"><canvas id="map" role="img" aria-label="Chunks over time"></canvas></div>
+</section>
+<section aria-labelledby="looks-title">
+<h2 id="looks-title">Who looked at what</h2>
+<p class="hint">A row is a chunk that the model wrote, a column a chunk of its context; the darker, the larger the share
+of its attention that went there. What is left went to the system prompt and the frames of turns.</p>
+<div class="scroll"><canvas id="looks" role="img" aria-label="Attention between chunks"></canvas></div>
+</section>
+<aside id="card" aria-live="polite"><p class="hint">Point at a chunk to read it.</p></aside>
+<details><summary>All chunks as a table</summary>
+<div class="scroll"><table>
+<thead><tr><th>chunk</th><th>text</th><th>lived (steps)</th><th>peak, first and last</th><th>attention received</th>
+<th>what happened</th></tr></thead>
+<tbody>{"".join(_rows(studied))}</tbody>
+</table></div></details>
+</main>
+<script type="application/json" id="data">{_json(_data(studied))}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def _own(name: str) -> str:
+    return (files("halo_weave.terminal.study") / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _json(data: Any) -> str:
+    return msgspec.json.encode(data).decode().replace("<", "\\u003c").replace("\u2028", "\\u2028")
+
+
+def _summary(studied: Studied) -> str:
+    header = studied.header
+    kinds = [mark.kind for chunk in studied.chunks for mark in chunk.marks]
+    figures = (
+        f"{len(studied.replies)} replies, {len(studied.steps)} steps, {len(studied.chunks)} chunks, "
+        f"{kinds.count('buried')} burials, {kinds.count('returned')} returns"
+    )
+    return html.escape(f"{header.model}, scorer {header.scorer}, {header.started_at:%Y-%m-%d %H:%M} UTC. {figures}.")
+
+
+def _rows(studied: Studied) -> Iterator[str]:
+    totals = studied.attention.sum(axis=0, dtype=np.float64)
+    for chunk, total in zip(studied.chunks, totals, strict=True):
+        lives = ", ".join(f"{start}–{'' if end is None else end}" for start, end in chunk.lives)
+        peaks = [peak for _, peak in sorted(chunk.peaks.items())]
+        shown = f"{peaks[0]:.0f} → {peaks[-1]:.0f}" if peaks else ""
+        marks = "; ".join(f"{mark.kind} at {mark.step}{f': {mark.why}' if mark.why else ''}" for mark in chunk.marks)
+        cells = (chunk.name, chunk.text, lives, shown, f"{total:.2f}", marks)
+        yield f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in cells)}</tr>\n"
+
+
+def _data(studied: Studied) -> dict[str, Any]:
+    """Steps are put together into columns, so that a long capture can be drawn too."""
+    bounds = _bounds(studied)
+    return {
+        "columns": bounds,
+        "texts": ["".join(studied.steps[start:end]) for start, end in pairwise(bounds)],
+        "replies": [[reply.first, reply.end] for reply in studied.replies],
+        "chunks": [
+            {
+                "name": chunk.name,
+                "role": chunk.role,
+                "text": chunk.text,
+                "tokens": chunk.tokens,
+                "lives": chunk.lives,
+                "marks": [[mark.step, mark.kind, mark.why] for mark in chunk.marks],
+                "brightness": _brightness(chunk, bounds),
+                "attention": _whole(_means(studied.attention[:, place], bounds)),
+            }
+            for place, chunk in enumerate(studied.chunks)
+        ],
+        "looks": _looks(studied),
+        "finest": _FINEST,
+    }
+
+
+def _bounds(studied: Studied) -> list[int]:
+    """The steps at which columns begin, and where the last one ends; no column holds two replies."""
+    width = max(1, -(-len(studied.steps) // MOST_COLUMNS))
+    starts = {start for reply in studied.replies for start in range(reply.first, reply.end, width)}
+    return sorted({0, *starts, len(studied.steps)})
+
+
+def _brightness(chunk: StudiedChunk, bounds: list[int]) -> list[int | None]:
+    """What was last noted before the end of each column while it lived."""
+    noted = sorted(chunk.peaks.items())
+    found: list[int | None] = []
+    for start, end in pairwise(bounds):
+        lives = any(begin < end and (until is None or until > start) for begin, until in chunk.lives)
+        known = [peak for step, peak in noted if step <= start] or [peak for _, peak in noted[:1]]
+        found.append(round(known[-1]) if lives and known else None)
+    return found
+
+
+def _means(shares: NDArray[np.float32], bounds: list[int]) -> NDArray[np.float64]:
+    return np.array([shares[start:end].mean(dtype=np.float64) for start, end in pairwise(bounds)])
+
+
+def _whole(shares: NDArray[np.float64]) -> list[int]:
+    return [round(share * _FINEST) for share in shares.tolist()]
+
+
+def _looks(studied: Studied) -> list[dict[str, Any]]:
+    """For each chunk that the model wrote, what its steps looked at on average."""
+    writers = np.array(studied.writers, dtype=np.int64)
+    return [
+        {"by": int(writer), "at": _whole(studied.attention[writers == writer].mean(axis=0, dtype=np.float64))}
+        for writer in sorted({one for one in studied.writers if one >= 0})
+    ]

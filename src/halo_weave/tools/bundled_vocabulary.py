@@ -1,0 +1,28 @@
+"""Tokens of the bundled model for programs that have no model loaded."""
+
+import threading
+
+from halo_weave.engine.llamacpp.library import load_library
+from halo_weave.engine.llamacpp.model import Model
+from halo_weave.engine.protocol import Token
+from halo_weave.paths import bundled_model_path
+
+
+class BundledVocabulary:
+    """Loaded when it is first needed; may be used from several threads."""
+
+    def __init__(self) -> None:
+        self._model: Model | None = None
+        self._lock = threading.Lock()
+
+    def tokenize(self, text: str) -> list[Token]:
+        with self._lock:
+            if self._model is None:
+                self._model = Model(load_library(), bundled_model_path(), vocabulary_only=True)
+            return self._model.vocabulary.tokenize(text)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._model is not None:
+                self._model.close()
+                self._model = None

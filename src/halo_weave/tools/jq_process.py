@@ -1,0 +1,164 @@
+"""The jq library in a process of its own, where a filter can neither see nor hurt anything but the text it is given.
+
+The process has an empty environment and may open no file, start no process and take no more than 256 MB. Whatever
+takes longer than 2 s is killed. On macOS the limit of memory does not hold; on Windows none but that of time does, and
+jq's ways to files are closed in the language only.
+"""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from halo_weave.errors import HaloError, InputError
+from halo_weave.tools.jq_child import LONGEST_S, MOST_BYTES, READY
+
+MOST_ANSWERED_BYTES = 64 * 1024
+LONGEST_FILTER = 64 * 1024
+_STARTS_WITHIN_S = 60.0
+_SHOWN_CHARACTERS = 300
+_CHILD = Path(__file__).with_name("jq_child.py")
+
+
+class JqTooLarge(InputError):
+    """A filter gives more than was asked for."""
+
+
+class JqProcess:
+    """May be used from several threads; one is served after the other. The process starts when it is first needed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._child: _Child | None = None
+
+    def run(self, filter_text: str, text: str, *, most_bytes: int = MOST_ANSWERED_BYTES) -> list[str]:
+        """The results of a filter on a JSON text, as JSON texts; InputError says why there are none."""
+        _require_filter(filter_text)
+        request = json.dumps([filter_text, text, most_bytes]).encode() + b"\n"
+        with self._lock:
+            if self._child is not None and not self._child.is_sound:
+                self._end()
+            if self._child is None:
+                self._child = _Child()
+            try:
+                answer = self._child.ask(request)
+            finally:
+                if not self._child.is_sound:
+                    self._end()
+        return _results(answer, most_bytes)
+
+    def close(self) -> None:
+        with self._lock:
+            self._end()
+
+    def _end(self) -> None:
+        if self._child is not None:
+            self._child.close()
+            self._child = None
+
+
+class _Child:
+    """One of the processes; `is_sound` as long as it can be asked."""
+
+    def __init__(self) -> None:
+        # -I -S: nothing of the person's own Python, and no search for packages. Windows needs its root to start at all.
+        command = [sys.executable, "-I", "-S", str(_CHILD), _library_folder()]
+        environ = {name: value for name, value in os.environ.items() if name.upper() == "SYSTEMROOT"}
+        try:
+            self._popen = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environ,
+                cwd=os.sep,
+            )
+        except OSError as error:
+            raise HaloError(f"jq cannot be started: {error.strerror}.") from error
+        self._is_stopped = False
+        self._is_working = False
+        if self._said(b"", _STARTS_WITHIN_S) != READY:
+            self.close()
+            raise HaloError("jq cannot be started; is the package jq installed?")
+
+    @property
+    def is_sound(self) -> bool:
+        return not self._is_stopped and not self._is_working and self._popen.poll() is None
+
+    def ask(self, request: bytes) -> bytes:
+        """The line it answers."""
+        self._is_working = True  # and stays so if this is interrupted: its answer would be taken for that of the next
+        answer = self._said(request, LONGEST_S)
+        if self._is_stopped:
+            raise InputError(f"The filter took longer than {LONGEST_S:g} s and was stopped.")
+        if not answer.endswith(b"\n"):
+            raise InputError(f"The filter ended jq; most likely it needed more than {MOST_BYTES // 2**20} MB.")
+        self._is_working = False
+        return answer
+
+    def close(self) -> None:
+        self._popen.kill()
+        for stream in (self._popen.stdin, self._popen.stdout):
+            assert stream is not None
+            try:
+                stream.close()
+            except OSError:  # what could not be written to it any more
+                continue
+        self._popen.wait()
+
+    def _said(self, request: bytes, within_s: float) -> bytes:
+        """Its next line; empty if it ended, or was ended because it took too long."""
+        assert self._popen.stdin is not None
+        assert self._popen.stdout is not None
+        timer = threading.Timer(within_s, self._stop)
+        timer.daemon = True
+        timer.start()
+        try:
+            self._popen.stdin.write(request)
+            self._popen.stdin.flush()
+            return self._popen.stdout.readline()
+        except OSError:  # it ended before it had read all
+            return b""
+        finally:
+            timer.cancel()
+
+    def _stop(self) -> None:
+        self._is_stopped = True
+        self._popen.kill()
+
+
+def _library_folder() -> str:
+    """Found, not imported: jq never works in this process."""
+    found = importlib.util.find_spec("jq")
+    if found is None or found.origin is None:
+        raise HaloError("jq cannot be started: the package jq is not installed.")
+    return str(Path(found.origin).parent)
+
+
+def _require_filter(text: str) -> None:
+    if len(text) > LONGEST_FILTER:
+        raise InputError(f"The filter has {len(text):,} characters; at most {LONGEST_FILTER:,} are read.")
+    if "\0" in text:
+        raise InputError("The filter has a NUL character, which jq cannot read.")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise InputError("The filter has half of a character, which jq cannot read.") from None
+
+
+def _results(answer: bytes, most_bytes: int) -> list[str]:
+    said = json.loads(answer)
+    if "too_large" in said:
+        raise JqTooLarge(f"The filter gives more than {most_bytes // 1024} KB; ask for less.")
+    if "error" in said:
+        words = " ".join(str(said["error"]).split())
+        raise InputError(f"jq says: {_short(words) or 'error'}.")
+    results: list[str] = said["results"]
+    return results
+
+
+def _short(words: str) -> str:
+    return words if len(words) <= _SHOWN_CHARACTERS else words[: _SHOWN_CHARACTERS - 1] + "…"

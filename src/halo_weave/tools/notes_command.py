@@ -1,0 +1,67 @@
+"""A command on the notes as a model writes it: `jq 'FILTER' notes.json`, and `> output` behind it to change them."""
+
+import re
+from typing import NamedTuple
+
+from halo_weave.errors import InputError
+
+_FORM = "write it as jq 'FILTER' notes.json, with > output behind it to change the notes"
+_COMMAND = re.compile(r"jq(?:\s(?P<rest>.*))?", re.DOTALL)
+_OPTION = re.compile(r"(-\w|--[\w-]+)\s")
+_HARMLESS_OPTIONS = ("-r", "-c", "-M", "--raw-output", "--compact-output", "--monochrome-output")
+_PLAIN = re.compile(r"[^\s'\"\\;&|<>$`()]+")
+_QUOTE = re.compile(r"['\"]")
+_NOTES, _OUTPUT = "notes.json", "output"
+
+
+class NotesCommand(NamedTuple):
+    filter: str
+    is_write: bool
+
+
+def is_notes_command(text: str) -> bool:
+    """Whether it is meant as one; it may still be a wrong one."""
+    return _COMMAND.fullmatch(text.strip()) is not None
+
+
+def parse_notes_command(text: str) -> NotesCommand:
+    """InputError in a sentence that says how it should be written."""
+    matched = _COMMAND.fullmatch(text.strip())
+    if matched is None:
+        raise InputError(f"That is no command on the notes; {_FORM}.")
+    rest, is_write = _without_output(_without_options((matched["rest"] or "").strip()))
+    words = rest.rsplit(maxsplit=1)
+    if len(words) != 2 or words[1].removeprefix("./") != _NOTES:
+        raise InputError(f"The command does not name {_NOTES} behind its filter; {_FORM}.")
+    return NotesCommand(_unquoted(words[0]), is_write)
+
+
+def _without_options(rest: str) -> str:
+    """Results are shown compactly anyway."""
+    while (option := _OPTION.match(rest)) is not None:
+        if option[1] not in _HARMLESS_OPTIONS:
+            raise InputError(f"jq's option {option[1][:40]} cannot be used here; {_FORM}.")
+        rest = rest[option.end() :].lstrip()
+    return rest
+
+
+def _without_output(rest: str) -> tuple[str, bool]:
+    """Only what is behind the file's name counts: in a filter, > is a comparison."""
+    head, _, target = rest.rpartition(">")
+    head = head.rstrip()
+    if not head.rstrip(">").rstrip().endswith(_NOTES) or _QUOTE.search(target):
+        return rest, False
+    if head.endswith(">") or target.strip() != _OUTPUT:
+        raise InputError(f"The notes are changed with > {_OUTPUT} and nothing else; {_FORM}.")
+    return head, True
+
+
+def _unquoted(word: str) -> str:
+    """The filter within its quotes. An apostrophe in it is taken for one: jq itself has no use for single quotes."""
+    if len(word) >= 2 and word[0] == word[-1] == "'":
+        return word[1:-1].replace("'\\''", "'").replace("'\"'\"'", "'")
+    if len(word) >= 2 and word[0] == word[-1] == '"':
+        return re.sub(r'\\([\\"$`])', r"\1", word[1:-1])
+    if _PLAIN.fullmatch(word):
+        return word
+    raise InputError(f"The filter is not in quotes; {_FORM}.")

@@ -1,0 +1,72 @@
+"""All tools in one place, for models in a chat and for other assistants alike."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from halo_weave.errors import HaloError, InputError
+from halo_weave.memory.memory import Memory
+from halo_weave.memory.records import utc_now
+from halo_weave.tools.calls import AskedFor, parse_call
+from halo_weave.tools.note_tools import note_tools
+from halo_weave.tools.notes import Notes
+from halo_weave.tools.remembering import Remembering, remember_tool
+from halo_weave.tools.search_tool import search_tool
+from halo_weave.tools.tool import Asker, Tool, ToolOutcome, failed
+from halo_weave.tools.tree import MemoryTree
+from halo_weave.tools.tree_tools import tree_tools
+
+_log = logging.getLogger(__name__)
+
+
+class Called(NamedTuple):
+    """A call that was carried out, or refused; `asked` is None if it could not even be read."""
+
+    asked: AskedFor | None
+    outcome: ToolOutcome
+
+
+class Toolbox:
+    """May be used from several threads. Whatever a call asks for, the answer is an outcome and not an exception."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        notes: Notes,
+        tree: MemoryTree,
+        remembering: Remembering | None = None,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        """With `remembering` it is for other assistants: there is also `remember`, which a chat has no use for, since
+        it keeps all by itself; and a memory is read, not woven in, so the tool is named `read_memory`."""
+        self.notes = notes
+        self.tree = tree
+        self.tools: Sequence[Tool[Any]] = (*note_tools(notes), *tree_tools(tree), search_tool(memory))
+        if remembering is not None:
+            own = (replace(one, name="read_memory") if one.name == "query_memory" else one for one in self.tools)
+            self.tools = (*own, remember_tool(memory, remembering, clock))
+        self._by_name = {tool.name: tool for tool in self.tools}
+
+    def run(self, name: str, arguments: dict[str, Any], asker: Asker) -> ToolOutcome:
+        try:
+            return self._tool(name).run(arguments, asker)
+        except HaloError as error:
+            return failed(str(error))
+        except Exception:
+            _log.exception("The tool %s failed.", name)
+            return failed(f"{name} failed inside; the program's log says more.")
+
+    def call(self, text: str, asker: Asker) -> Called:
+        """Carry out what stands between the tags of a call."""
+        try:
+            asked = parse_call(text, {name: tool.argument_names for name, tool in self._by_name.items()})
+        except HaloError as error:
+            return Called(None, failed(str(error)))
+        return Called(asked, self.run(asked.name, asked.arguments, asker))
+
+    def _tool(self, name: str) -> Tool[Any]:
+        if name not in self._by_name:
+            raise InputError(f"There is no tool {name[:40]!r}; there are {', '.join(self._by_name)}.")
+        return self._by_name[name]

@@ -1,0 +1,63 @@
+"""`search_memory`: deliberate search over everything that was ever said."""
+
+from typing import Annotated
+
+import msgspec
+
+from halo_weave.memory.memory import Memory
+from halo_weave.memory.numbers import text_of_number
+from halo_weave.memory.records import Role
+from halo_weave.memory.search import Hit
+from halo_weave.tools.times import shown_time, time_of_text
+from halo_weave.tools.tool import Asker, Tool, ToolOutcome, as_json, succeeded
+
+DESCRIPTION = (
+    "Search everything that was ever said, in all conversations, by meaning and by words. Gives the best passages, "
+    "each with its date and who said it. Use it when you are asked about something that you do not see in front of "
+    "you. Ask with the words that the answer may have, not with a command."
+)
+
+_OF_THIS_EXCHANGE = 10
+"""The question that is being answered is found first, and the call itself; they are left out."""
+
+
+class SearchMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    query: Annotated[str, msgspec.Meta(min_length=1, max_length=10_000, description="What to look for, in words.")]
+    role: Annotated[Role | None, msgspec.Meta(description="Only what was said by the user, or by the assistant.")] = (
+        None
+    )
+    since: Annotated[str | None, msgspec.Meta(description="Only from this date or time on, ISO 8601.")] = None
+    until: Annotated[str | None, msgspec.Meta(description="Only before this date or time, ISO 8601.")] = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=50, description="How many passages at most.")] = 5
+
+
+def search_tool(memory: Memory) -> Tool[SearchMemory]:
+    def search(arguments: SearchMemory, asker: Asker) -> ToolOutcome:
+        hits = memory.search(
+            arguments.query,
+            limit=arguments.limit + _OF_THIS_EXCHANGE,
+            roles=None if arguments.role is None else [arguments.role],
+            since=None if arguments.since is None else time_of_text("since", arguments.since),
+            until=None if arguments.until is None else time_of_text("until", arguments.until),
+        )
+        now = (asker.question_turn, asker.answer_turn)
+        return _told([hit for hit in hits if hit.chunk.key.turn not in now][: arguments.limit])
+
+    return Tool("search_memory", DESCRIPTION, SearchMemory, search)
+
+
+def _told(hits: list[Hit]) -> ToolOutcome:
+    data = [
+        {
+            "time": hit.chunk.time.isoformat(),
+            "role": hit.chunk.key.role,
+            "turn": text_of_number(hit.chunk.key.turn),
+            "text": hit.chunk.text,
+            "score": round(hit.score, 4),
+        }
+        for hit in hits
+    ]
+    passages = (
+        f"[{shown_time(hit.chunk.time)} {hit.chunk.key.role}] {as_json(hit.chunk.text.strip())}" for hit in hits
+    )
+    return succeeded(" ".join(passages) or "nothing found", {"found": data})

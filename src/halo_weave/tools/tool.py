@@ -1,0 +1,82 @@
+"""A tool: something that a model, or another assistant, may ask for by name."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from halo_weave.errors import InputError
+from halo_weave.memory.tree_records import SnapshotChunk
+
+
+class Asker(NamedTuple):
+    """Who asks, for the records. In a chat also the turns of the exchange that the call is part of: what is said in it
+    is no memory yet."""
+
+    origin: str
+    question_turn: int | None = None
+    answer_turn: int | None = None
+
+
+class ToolOutcome(msgspec.Struct, frozen=True):
+    """`line` is for a model that pays for every token, `data` the whole as JSON; `woven` is to live again, because of
+    `cause`."""
+
+    line: str
+    data: Any = None
+    is_error: bool = False
+    woven: tuple[SnapshotChunk, ...] = ()
+    cause: str = ""
+
+
+ArgumentsT = TypeVar("ArgumentsT", bound=msgspec.Struct)
+
+
+@dataclass(frozen=True)
+class Tool(Generic[ArgumentsT]):
+    """`description` is read by models. The fields of `arguments` in their order are what a call may give by place."""
+
+    name: str
+    description: str
+    arguments: type[ArgumentsT]
+    work: Callable[[ArgumentsT, Asker], ToolOutcome]
+    changes: bool = False
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The JSON schema of the arguments."""
+        schema = msgspec.json.schema(self.arguments)
+        described: dict[str, Any] = schema["$defs"][self.arguments.__name__]
+        return {name: value for name, value in described.items() if name != "title"}
+
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        return self.arguments.__struct_encode_fields__
+
+    def run(self, arguments: dict[str, Any], asker: Asker) -> ToolOutcome:
+        """InputError if the arguments are not those that it takes."""
+        return self.work(self._checked(arguments), asker)
+
+    def _checked(self, arguments: dict[str, Any]) -> ArgumentsT:
+        unknown = [name for name in arguments if name not in self.argument_names]
+        if unknown:
+            takes = ", ".join(self.argument_names) or "nothing"
+            raise InputError(f"{self.name} has no argument {unknown[0][:40]!r}; it takes {takes}.")
+        try:
+            return msgspec.convert(arguments, self.arguments)
+        except msgspec.ValidationError as error:
+            raise InputError(f"{self.name} cannot be called so: {error}.") from None
+
+
+def succeeded(line: str, data: Any, woven: Sequence[SnapshotChunk] = (), cause: str = "") -> ToolOutcome:
+    return ToolOutcome(f"✓ {line}", data, woven=tuple(woven), cause=cause)
+
+
+def failed(reason: str) -> ToolOutcome:
+    return ToolOutcome(f"❌ {' '.join(reason.split())}", {"error": reason}, is_error=True)
+
+
+def as_json(value: Any) -> str:
+    """On one line, with characters as they are."""
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,36 @@
+"""A process of its own that adds to the notes until it is done or killed, and says each version once it is written."""
+
+import json
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.tools.jq_process import JqProcess
+from halo_weave.tools.notes import Notes
+
+
+def start_worker(path: Path, name: str, patches: int) -> subprocess.Popen[str]:
+    """The caller ends and closes it."""
+    command = [sys.executable, __file__, str(path), name, str(patches)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def say(value: object) -> None:
+    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.flush()
+
+
+def main(path: Path, name: str, patches: int) -> None:
+    with closing(SqliteStore(path)) as store, closing(JqProcess()) as jq:
+        notes = Notes(store, jq)
+        say("ready")
+        sys.stdin.readline()
+        for number in range(patches):
+            change = notes.patch(f'.scratch.{name} = {number} | .reminders += ["{name} {number}"]', name)
+            say([change.version, number])
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
