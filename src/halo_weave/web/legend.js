@@ -13,7 +13,7 @@ const REDRAWN_EVERY = 250;
 
 class Legend extends HTMLElement {
   #bars = Array.from({ length: UNSEEN + 1 }, (_, level) => element("span", { className: `bucket b${level}` }));
-  #histogram = element("div", { className: "bars", role: "img" }, ...this.#bars);
+  #histogram = element("div", { className: "bars", role: "img", "aria-label": "Tokens from dim to bright" }, ...this.#bars);
   #numbers = element("p", { className: "numbers quiet" });
   #unseen = element("p", { className: "unseen-tokens quiet" });
   #next = element("p", { className: "next-buried" });
