@@ -7,12 +7,14 @@ from pathlib import Path
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.protocol import Engine, GenerationSettings
 from halo_weave.memory.memory import open_memory
+from halo_weave.memory.memory_settings import MemorySettings
 from halo_weave.session.hub import Hub
 from halo_weave.session.settings import ChatSettings, WindowSettings
 from halo_weave.session.words import ChunkSizes
 from halo_weave.terminal.chat_loop import converse
 from halo_weave.terminal.open_chat import OpenChat
 from halo_weave.terminal.pending_notices import PendingNotices
+from halo_weave.tools.opening import opened_toolboxes
 from halo_weave.weave.settings import WeaveSettings
 
 SETTINGS = WindowSettings(
@@ -36,7 +38,8 @@ def opened_chat(
     with ExitStack() as stack:
         memory = stack.enter_context(closing(open_memory(folder / "halo.db", notice=notices.tell)))
         chosen = engine or EchoEngine(replies)
-        hub = stack.enter_context(closing(Hub(chosen, memory, settings, ChunkSizes(64, 0))))
+        toolbox = stack.enter_context(opened_toolboxes(memory, MemorySettings())).chat
+        hub = stack.enter_context(closing(Hub(chosen, memory, settings, ChunkSizes(64, 0), toolbox=toolbox)))
         yield OpenChat(hub, memory, notices, name, is_typed=is_typed)
 
 

@@ -229,7 +229,7 @@ def test_pins_keep_chunks_alive_until_they_are_taken_off(window: Window) -> None
     actions.pin(window, ANSWER)
     assert window.life.context[ANSWER].is_pinned
     assert window.life.context[ANSWER].peak == 10_000
-    window.set_overrides({"weave.budget_tokens": 120})
+    window.set_overrides({"weave.budget_tokens": 120, "weave.keeps_by": "brightness"})
     for _ in range(3):
         send(window, "Go on.")
     assert ANSWER in window.life.context
@@ -248,7 +248,7 @@ def test_only_what_lives_can_be_pinned(window: Window, action: object) -> None:
 
 
 def test_what_is_brought_back_by_hand_is_bright_and_pinned_and_in_its_place(tmp_path: Path) -> None:
-    with opened_hub(tmp_path / "small.db", settings=weave(budget_tokens=150)) as hub:
+    with opened_hub(tmp_path / "small.db", settings=weave(budget_tokens=150, keeps_by="brightness")) as hub:
         window = hub.open("small")
         for number in range(6):
             send(window, f"Tell me of number {number}.\n\nAnd of its neighbours, too, please.")

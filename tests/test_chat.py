@@ -46,6 +46,21 @@ def test_each_message_is_answered_on_lines_of_its_own(tmp_path: Path, capsys: Ca
     assert capsys.readouterr().out == "You said: one\nYou said: two\n"
 
 
+def test_what_a_tool_answers_stands_on_a_line_of_its_own(tmp_path: Path, capsys: Captured) -> None:
+    replies = ["I look. <tool>list_memory()</tool>", "Nothing there.", "So <tool>no</tool>", ""]
+    with opened_chat(tmp_path, replies=replies, is_typed=False) as chat:
+        say(chat, "What do you keep?", "And now?")
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[:3] == [
+        "I look. <tool>list_memory()</tool>",
+        "⚙️【list_memory()】→ ✓ nothing is saved yet",
+        "Nothing there.",
+    ]
+    assert shown[3] == "So <tool>no</tool>"
+    assert shown[4].startswith("⚙️【no】→ ❌ ")
+    assert len(shown) == 5
+
+
 def test_a_status_line_follows_each_reply_for_somebody_who_types(tmp_path: Path, capsys: Captured) -> None:
     with opened_chat(tmp_path) as chat:
         say(chat, "one")

@@ -14,7 +14,10 @@ from halo_weave.weave.captured import Captured as ReadCapture
 from halo_weave.weave.settings import WeaveSettings
 
 Captured = pytest.CaptureFixture[str]
-TIGHT = msgspec.structs.replace(SETTINGS, weave=WeaveSettings(show_times=False, budget_tokens=150))
+# By brightness the oldest leave first here, whatever they say.
+TIGHT = msgspec.structs.replace(
+    SETTINGS, weave=WeaveSettings(show_times=False, budget_tokens=150, keeps_by="brightness")
+)
 """So little that earlier exchanges are buried."""
 FACTS = ("The cat is called Mimi.", "The dog is called Rex.", "The parrot is called Ada.", "The fish is called Bo.")
 

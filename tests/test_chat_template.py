@@ -38,9 +38,14 @@ SYSTEM_INSIDE_THE_USERS_TURN = (
 
 
 def test_chatml_is_taken_apart() -> None:
-    assert from_jinja(CHATML) == chatml().__class__(
-        "model", "", *(TurnMarks(f"<|im_start|>{role}\n", "<|im_end|>\n") for role in ROLES)
-    )
+    template = from_jinja(CHATML)
+    assert (template.source, template.start, template.writes_tool_calls) == ("model", "", False)
+    for role in ROLES:
+        assert template.marks(role) == TurnMarks(f"<|im_start|>{role}\n", "<|im_end|>\n")
+
+
+def test_a_template_that_knows_calls_of_tools_says_so() -> None:
+    assert from_jinja(CHATML + "{# <tool_call> #}").writes_tool_calls
 
 
 def test_a_bos_sign_stands_once_before_everything() -> None:

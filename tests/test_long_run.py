@@ -20,7 +20,8 @@ BUDGET = 1500
 SETTINGS = WindowSettings(
     generation=GenerationSettings(max_tokens=40 if FULL else 12, temperature=0.7, seed=1),
     # What is off the subject would fill all the room there is, and the model would have to read it in every turn.
-    weave=WeaveSettings(budget_tokens=BUDGET, resurrection_cap=240 if FULL else 120),
+    # By its worth the fact would never leave, and so could not return.
+    weave=WeaveSettings(budget_tokens=BUDGET, resurrection_cap=240 if FULL else 120, keeps_by="brightness"),
 )
 FACT = "Please remember: the code of my bicycle lock is 4417."
 ASKED = "What is the code of my bicycle lock?"

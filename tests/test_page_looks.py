@@ -28,7 +28,7 @@ def greet(name: str) -> str:  # politely
 > quoted
 """
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
-DIALOGS = ("search", "settings", "figures", "transfer", "help", "tree", "notes")
+DIALOGS = ("search", "settings", "figures", "transfer", "help", "tree", "notes", "tools")
 
 
 @pytest.fixture(scope="module")

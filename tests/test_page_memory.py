@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 from pages import Tab, new_window, visiting
 from processes import ECHO, Process, running
 
-SMALL = {"weave.budget_tokens": 260, "weave.resurrection": False}
+SMALL = {"weave.budget_tokens": 260, "weave.keeps_by": "brightness", "weave.resurrection": False}
 THINGS = ("Marmalade", "Lantern", "Umbrella", "Telescope", "Saddle", "Violin", "Compass", "Anchor", "Kettle", "Pillow")
 
 

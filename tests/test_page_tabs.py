@@ -69,7 +69,12 @@ def test_a_window_closed_in_one_tab_is_not_opened_again_by_the_other(echo_server
 
 def test_what_one_window_buried_another_brings_back(model_server: Process, browser: Browser) -> None:
     """With the bundled model: the words that return are the very words that were said."""
-    small = {"weave.budget_tokens": 200, "weave.resurrection": False, "generation.max_tokens": 16}
+    small = {
+        "weave.budget_tokens": 200,
+        "weave.keeps_by": "brightness",
+        "weave.resurrection": False,
+        "generation.max_tokens": 16,
+    }
     telling = new_window(model_server, "telling", **small)
     asking = new_window(model_server, "asking", **{"generation.max_tokens": 16})
     with visiting(browser, model_server.address) as visitor:

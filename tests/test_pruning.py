@@ -203,6 +203,14 @@ def test_figures_that_are_0_are_not_told() -> None:
     )
 
 
+def test_worth_goes_before_brightness_and_is_told() -> None:
+    """The dimmer chunk is worth more, so the brighter one leaves, with its own peak on record."""
+    poor, rich = question(99, 1)._replace(worth=-0.5), answer(1, 1)._replace(worth=2.0)
+    (burial,) = pruning.plan([poor, rich], budget=rich.tokens + rich.frame).burials
+    assert (burial.key, burial.peak) == (poor.key, 99)
+    assert burial.reason == "Lowest worth -0.50 of 2 chunks that may leave."
+
+
 peaks = st.integers(-3, 3).map(float) | st.floats(-1e6, 10_000)
 
 

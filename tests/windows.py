@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from halo_weave.session.hub import Hub
 from halo_weave.session.settings import ChatSettings, WindowSettings, with_overrides
 from halo_weave.session.window import Window
 from halo_weave.session.words import ChunkSizes
+from halo_weave.tools.registry import Toolbox
 from halo_weave.weave.context import LiveChunk
 from halo_weave.weave.settings import WeaveSettings
 
@@ -62,12 +63,13 @@ def opened_hub(
     *,
     embedder: EmbedderSettings = WORDS_ALONE,
     clock: Clock | None = None,
+    make_toolbox: Callable[[Memory, Clock], Toolbox] | None = None,
 ) -> Iterator[Hub]:
-    with (
-        closing(open_memory(path, embedder)) as memory,
-        closing(Hub(engine or EchoEngine(), memory, settings, SIZES, clock or Clock())) as hub,
-    ):
-        yield hub
+    clock = clock or Clock()
+    with ExitStack() as stack:
+        memory = stack.enter_context(closing(open_memory(path, embedder)))
+        toolbox = None if make_toolbox is None else make_toolbox(memory, clock)
+        yield stack.enter_context(closing(Hub(engine or EchoEngine(), memory, settings, SIZES, clock, toolbox)))
 
 
 def weave(settings: WindowSettings = PLAIN, **changes: object) -> WindowSettings:

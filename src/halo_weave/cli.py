@@ -180,8 +180,13 @@ def _add_bench_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     add_json_flag(recall)
     recall.add_argument("--data", type=Path, required=True, metavar="FILE", help="conversations with questions")
+    recall.add_argument("--details", type=Path, metavar="FILE", help="write a line of JSON for each question")
     keep = add_command(
-        benches, "keep", _measuring(_bench_keep), "measure whether what stays in the context is what matters", [common]
+        benches,
+        "keep",
+        _measuring(_bench_keep, _keep_in_words),
+        "measure whether what stays in the context is what matters",
+        [common],
     )
     add_json_flag(keep)
     keep.add_argument("--data", type=Path, required=True, metavar="FILE", help="conversations with questions")
@@ -363,7 +368,7 @@ def _bench_page(settings: "Settings", _: argparse.Namespace, notice: _Notice) ->
 def _bench_recall(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:
     from halo_weave.bench import recall
 
-    return recall.run(settings, arguments.data, notice)
+    return recall.run(settings, arguments.data, notice, details=arguments.details)
 
 
 def _bench_keep(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:
@@ -405,6 +410,12 @@ def _bench_results(arguments: argparse.Namespace) -> int:
     made_of = results.make(arguments.folder, arguments.page, arguments.readme)
     output.write_line(f"{arguments.page} is made of {len(made_of)} result files.")
     return 0
+
+
+def _keep_in_words(figures: Mapping[str, Any]) -> Iterable[str]:
+    from halo_weave.bench.keep_figures import table
+
+    return table(figures)
 
 
 def _bench_turn(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:

@@ -22,7 +22,7 @@ from halo_weave.errors import SettingError
 from halo_weave.memory.embedding import EmbedderSettings
 from halo_weave.memory.memory_settings import MemorySettings
 from halo_weave.memory.search_settings import SearchSettings
-from halo_weave.session.settings import ChatSettings, PreviewSettings, ReflectionSettings, WindowSettings
+from halo_weave.session.settings import ChatSettings, PreviewSettings, ReflectionSettings, ToolSettings, WindowSettings
 from halo_weave.weave.brightness.settings import ScorerSettings
 from halo_weave.weave.settings import WeaveSettings
 
@@ -42,6 +42,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     brightness: ScorerSettings = ScorerSettings()
     preview: PreviewSettings = PreviewSettings()
     reflection: ReflectionSettings = ReflectionSettings()
+    tools: ToolSettings = ToolSettings()
 
     @property
     def window(self) -> WindowSettings:

@@ -15,6 +15,7 @@ from halo_weave.session.describing import described, named
 from halo_weave.session.revival import marks_of
 from halo_weave.session.rewriting import rewrite
 from halo_weave.session.room import prune_to_budget, require_room
+from halo_weave.session.tool_rounds import TOOL
 from halo_weave.session.turn import Reply
 from halo_weave.session.window import Newest, Window
 from halo_weave.weave import resurrection
@@ -76,6 +77,8 @@ def merge(window: Window, key: ChunkKey) -> ChunkKey:
         if not before:
             raise InputError(f"There is no chunk before {key} in its turn that it could be merged with.")
         left = max(before, key=lambda chunk: chunk.first_position)
+        if any(TOOL in marks_of(chunk) for chunk in chunks_of(window, turn_of(key)) if chunk.key in (left.key, key)):
+            raise InputError(f"Chunk {key} cannot be merged: what a tool said stays apart from what the model said.")
         merged = window.memory.merge(left.key, key, MERGED)
         join_merged(window, key)
         prune_to_budget(window)

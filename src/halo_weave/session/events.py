@@ -11,6 +11,8 @@ Kind = Literal[
     "status",
     "message",
     "token",
+    "written",
+    "tool",
     "reply",
     "edited",
     "brightness",

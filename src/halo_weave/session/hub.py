@@ -15,6 +15,7 @@ from halo_weave.session.opening import checked_name, new_window, reopened
 from halo_weave.session.settings import WindowSettings
 from halo_weave.session.window import Surroundings, Window
 from halo_weave.session.words import ChunkSizes
+from halo_weave.tools.registry import Toolbox
 
 
 class WindowListing(msgspec.Struct, frozen=True):
@@ -34,8 +35,10 @@ class Hub:
         settings: WindowSettings,
         sizes: ChunkSizes,
         clock: Callable[[], datetime] = utc_now,
+        toolbox: Toolbox | None = None,
     ) -> None:
-        self._around = Surroundings(engine, memory, settings, sizes, clock)
+        """Without a toolbox the model has no tools."""
+        self._around = Surroundings(engine, memory, settings, sizes, clock, toolbox)
         self._open: dict[str, Window] = {}
         self._lock = threading.Lock()
 

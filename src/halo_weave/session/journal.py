@@ -2,10 +2,10 @@
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import msgspec
 
@@ -30,9 +30,17 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
 
 
 class Written(msgspec.Struct, frozen=True, tag="written"):
+    """`marks` are those that the words have beyond the exchange's own: by them a tool's words are known."""
+
     positions: tuple[str, ...]
     ids: tuple[int, ...]
     texts: tuple[str, ...]
+    marks: dict[str, Any] = {}
+
+    @classmethod
+    def of(cls, words: Sequence[Word], marks: dict[str, Any]) -> "Written":
+        positions = tuple(text_of_number(word.position) for word in words)
+        return cls(positions, tuple(word.id for word in words), tuple(word.text for word in words), marks)
 
     def words(self) -> Iterator[Word]:
         return map(Word, map(number_of_text, self.positions), self.ids, self.texts)
@@ -42,7 +50,7 @@ Note = Begun | Written
 
 
 class Journal:
-    """Entered while a reply is written; a thread notes down what was added since it last did.
+    """Entered while the model writes, once for each round; a thread notes down what was added since it last did.
 
     A disk that fails is told in the log and ends the notes, not the reply.
     """
@@ -55,7 +63,7 @@ class Journal:
         self._lock = threading.Lock()
         self._has_news = threading.Event()
         self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="journal", daemon=True)
+        self._thread: threading.Thread | None = None
 
     def begin(self, turn_user: int, time: datetime, marks: dict[str, Any], *, supersedes: int | None = None) -> None:
         earlier = None if supersedes is None else text_of_number(supersedes)
@@ -66,11 +74,20 @@ class Journal:
             self._pending.append(word)
         self._has_news.set()
 
+    def add_marked(self, words: Sequence[Word], marks: dict[str, Any]) -> None:
+        """Words that are not the model's; noted down when this returns."""
+        try:
+            self._note(Written.of(words, marks))
+        except StoreError as error:
+            _log.warning("The result of a tool cannot be noted down: %s", error)
+
     def clear(self) -> None:
         """The reply is in the memory."""
         self._store.journal_clear(self._window_id, self._turn)
 
     def __enter__(self) -> Self:
+        self._is_over.clear()
+        self._thread = threading.Thread(target=self._work, name="journal", daemon=True)
         self._thread.start()
         return self
 
@@ -79,7 +96,8 @@ class Journal:
     ) -> None:
         self._is_over.set()
         self._has_news.set()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()
 
     def _work(self) -> None:
         try:
@@ -96,22 +114,27 @@ class Journal:
         with self._lock:
             pending, self._pending = self._pending, []
         if pending:
-            positions = tuple(text_of_number(word.position) for word in pending)
-            ids = tuple(word.id for word in pending)
-            self._note(Written(positions, ids, tuple(word.text for word in pending)))
+            self._note(Written.of(pending, {}))
 
     def _note(self, note: Note) -> None:
         self._store.journal_append(self._window_id, self._turn, msgspec.msgpack.encode(note))
 
 
-def noted(store: Store, window_id: str) -> dict[int, tuple[Begun | None, list[Word]]]:
-    """What was begun and written by turn of the reply, in order, of all that was not cleared."""
-    found: dict[int, tuple[Begun | None, list[Word]]] = {}
+class Noted(NamedTuple):
+    """What was begun and written of a reply."""
+
+    begun: Begun | None
+    written: list[Written]
+
+
+def noted(store: Store, window_id: str) -> dict[int, Noted]:
+    """By turn of the reply, in order of the notes, all that was not cleared."""
+    found: dict[int, Noted] = {}
     for turn, payload in store.journal(window_id):
-        begun, words = found.get(turn, (None, []))
+        known = found.setdefault(turn, Noted(None, []))
         note = msgspec.msgpack.decode(payload, type=Note)
         if isinstance(note, Begun):
-            found[turn] = note, words
+            found[turn] = known._replace(begun=note)
         else:
-            found[turn] = begun, [*words, *note.words()]
+            known.written.append(note)
     return found

@@ -18,6 +18,7 @@ from halo_weave.weave.living import LivingChunk, TurnKey, tokens_in_all, turn_of
 from halo_weave.weave.pruning import Burial, Holding, PruningPlan
 from halo_weave.weave.resurrection import Dormant, ResurrectionPlan, StartingBrightness
 from halo_weave.weave.settings import WeaveSettings
+from halo_weave.weave.worth import Said, worths
 
 
 class Life:
@@ -52,7 +53,7 @@ class Life:
         return len(opening) + len(self.frames.closing(turn.role, time))
 
     def prune(self, budget: int) -> Holding | None:
-        """Bury what is dimmest until the context fits; gives what holds it if it does not. 0 does not prune."""
+        """Bury what is worth least until the context fits; gives what holds it if it does not. 0 does not prune."""
         while True:
             # Dates at gaps come and go with their neighbours and are no part of the plan, so it may take another one.
             plan = self.plan_pruning(budget, self.current)
@@ -118,6 +119,7 @@ class Life:
         return None if stored is None else stored.chunk
 
     def _plannable(self, current: Collection[TurnKey]) -> list[LivingChunk]:
+        chunks = list(self.context)
         return [
             LivingChunk(
                 key=chunk.key,
@@ -127,9 +129,16 @@ class Life:
                 peak=chunk.peak,
                 is_pinned=chunk.is_pinned,
                 is_current=chunk.turn in current,
+                worth=worth,
             )
-            for chunk in self.context
+            for chunk, worth in zip(chunks, self._worths(chunks), strict=True)
         ]
+
+    def _worths(self, chunks: Sequence[LiveChunk]) -> Sequence[float | None]:
+        if self._settings.keeps_by == "brightness":
+            return [None] * len(chunks)
+        said = [Said(one.key.role, [token.text for token in one.tokens], one.peak) for one in chunks]
+        return [float(worth) for worth in worths(said)]
 
     def _bury(self, burials: Sequence[Burial]) -> None:
         time = self._clock()

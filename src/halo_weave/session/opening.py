@@ -1,7 +1,9 @@
 """Opening a window: what was saved lives again, and what a crash cut off is brought to an end."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
+from typing import Any
 
 from halo_weave.errors import InputError
 from halo_weave.memory.numbers import number_of_text
@@ -9,16 +11,18 @@ from halo_weave.memory.records import Chunk
 from halo_weave.memory.window_records import WindowRecord
 from halo_weave.session.catching_up import catch_up
 from halo_weave.session.deleting import SUPERSEDED, delete_exchange
-from halo_weave.session.journal import Begun, noted
+from halo_weave.session.journal import Begun, Written, noted
 from halo_weave.session.revival import metadata_of
 from halo_weave.session.saved_window import SavedChunk, SavedWindow, decoded
+from halo_weave.session.tool_rounds import earlier_calls
 from halo_weave.session.window import Newest, Surroundings, Window
-from halo_weave.session.words import Word, cut
+from halo_weave.session.words import ChunkSizes, Word, cut
 from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS
 from halo_weave.weave.living import TurnKey, turn_of
 
 _FULL = NEW_BRIGHTNESS
 _LONGEST_NAME = 200
+_INTERRUPTED = {"ending": "interrupted"}
 
 
 def new_window(around: Surroundings, name: str) -> Window:
@@ -46,6 +50,7 @@ def reopened(around: Surroundings, record: WindowRecord) -> Window:
     if _recover(window):
         window.save()
         window.memory.embed_later(window.take_unembedded())
+    window.tool_calls.extend(earlier_calls(window.life.context))
     return window
 
 
@@ -89,14 +94,14 @@ def _as_it_is_now(window: Window, saved: SavedChunk) -> Chunk | None:
 def _recover(window: Window) -> bool:
     """Bring exchanges to an end that a crash cut off; True if there were any."""
     cut_off = noted(window.memory.store, window.id)
-    for turn, (begun, words) in cut_off.items():
+    for turn, (begun, written) in cut_off.items():
         if begun is not None:
-            _bring_to_end(window, turn, begun, words)
+            _bring_to_end(window, turn, begun, written)
         window.memory.store.journal_clear(window.id, turn)
     return bool(cut_off)
 
 
-def _bring_to_end(window: Window, turn: int, begun: Begun, words: Sequence[Word]) -> None:
+def _bring_to_end(window: Window, turn: int, begun: Begun, notes: Sequence[Written]) -> None:
     user, assistant = TurnKey(number_of_text(begun.turn_user), "user"), TurnKey(turn, "assistant")
     question = _chunks(window, user)
     if not question:
@@ -105,16 +110,18 @@ def _bring_to_end(window: Window, turn: int, begun: Begun, words: Sequence[Word]
         delete_exchange(window, number_of_text(begun.supersedes), SUPERSEDED)
     answer = _chunks(window, assistant)
     known = {position for chunk in answer for position in range(chunk.first_position, chunk.end_position)}
-    unwritten = [word for word in words if word.position not in known]
-    if unwritten:
-        written = cut(
-            unwritten,
+    written: list[Chunk] = []
+    first_index = window.memory.store.next_index(*assistant)
+    for marks, words in _unwritten(notes, known):
+        written += cut(
+            words,
             assistant,
-            first_index=window.memory.store.next_index(*assistant),
+            first_index=first_index + len(written),
             time=begun.time,
-            metadata=metadata_of(window.id, window.engine.facts.name, {**begun.marks, "ending": "interrupted"}),
-            sizes=window.sizes,
+            metadata=metadata_of(window.id, window.engine.facts.name, {**begun.marks, **marks}),
+            sizes=window.sizes if marks == _INTERRUPTED else ChunkSizes(min_tokens=len(words), max_tokens=0),
         )
+    if written:
         window.unembedded += window.memory.write(written)
         answer += written
         window.log.tell("notice", text="The last reply was interrupted; what had come of it is kept.")
@@ -127,6 +134,14 @@ def _bring_to_end(window: Window, turn: int, begun: Begun, words: Sequence[Word]
     if window.newest is None or window.newest.turn_assistant <= turn:
         ends = [chunk.end_position for chunk in (*question, *answer)]
         window.newest = Newest(user.turn, turn, max(ends), max(ends))
+
+
+def _unwritten(notes: Sequence[Written], known: Collection[int]) -> Iterator[tuple[dict[str, Any], list[Word]]]:
+    """What was noted and is not in the memory: words of the model and of its tools by turns, each with its marks."""
+    words = [(note.marks or _INTERRUPTED, word) for note in notes for word in note.words()]
+    words.sort(key=lambda marked: marked[1].position)
+    for marks, run in groupby((one for one in words if one[1].position not in known), key=lambda marked: marked[0]):
+        yield marks, [word for _, word in run]
 
 
 def _chunks(window: Window, turn: TurnKey) -> list[Chunk]:

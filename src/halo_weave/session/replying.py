@@ -2,7 +2,7 @@
 
 import time as clocks
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -17,12 +17,16 @@ from halo_weave.weave.layout import Layout, OpenTurn
 from halo_weave.weave.shining import Shining
 
 _DIGEST_EVERY_S = 0.25
-Ending = FinishReason | Literal["failed", "interrupted"]
+Ending = FinishReason | Literal["failed", "interrupted", "tool"]
+"""At `tool` the model waits for the result of a call."""
 
 
 class Figures(msgspec.Struct):
     """What a turn took. Seconds count from sending, but `after_reply_s`, which counts from the last token shown;
-    `engine_s` is what the model itself needed until then, `reading_s` its part before the first step."""
+    `engine_s` is what the model itself needed until then, `reading_s` its part before the first step.
+
+    Where tools were called, all rounds count together; but `context`, `kept` and `restored` are the last one's.
+    """
 
     context: int = 0
     new: int = 0
@@ -43,9 +47,9 @@ class Figures(msgspec.Struct):
 class Written:
     """What came of a generation; `failure` is what ended it, if anything did."""
 
-    def __init__(self) -> None:
+    def __init__(self, ending: Ending = "stopped") -> None:
         self.words: list[Word] = []
-        self.ending: Ending = "stopped"
+        self.ending = ending
         self.failure: EngineError | None = None
 
     @property
@@ -66,7 +70,9 @@ class Writing:
         journal: Journal,
         figures: Figures,
         begun_at: float,
+        hear: Callable[[str], bool],
     ) -> None:
+        """`hear` is given the text of each step, and says whether the model is to stop for the sake of a tool."""
         self._window = window
         self._layout = layout
         self._opened = opened
@@ -75,23 +81,29 @@ class Writing:
         self._journal = journal
         self._figures = figures
         self._begun_at = begun_at
+        self._hear = hear
         self._digest_at = clocks.perf_counter()
         self.written = Written()
 
     def run(self, settings: GenerationSettings) -> Written:
         written, window = self.written, self._window
+        is_called = False
         try:
             self._read()
             for step in self._timed(window.engine_context.generate(settings, self._places())):
-                self._take(step)
-                if window.is_stopped.is_set():
+                if is_called:
+                    continue  # what comes until the engine has stopped was not said
+                is_called = self._take(step)
+                if is_called or window.is_stopped.is_set():
                     window.engine_context.stop()  # again: the first may have come before there was anything
         except EngineStopped:
             written.ending = "stopped"
         except EngineError as error:
             written.failure, written.ending = error, "failed"
-        self._figures.generated = len(written.words)
-        self._figures.malformed = self._shining.malformed
+        if is_called and written.failure is None:
+            written.ending = "tool"
+        self._figures.generated += len(written.words)
+        self._figures.malformed += self._shining.malformed
         self._figures.reply_s = clocks.perf_counter() - self._begun_at
         return written
 
@@ -103,9 +115,10 @@ class Writing:
         started = clocks.perf_counter()
         report = window.sync(self._layout, self._opened)
         figures.engine_s += clocks.perf_counter() - started
-        figures.reading_s = clocks.perf_counter() - started
+        figures.reading_s += clocks.perf_counter() - started
         figures.context = len(self._layout.placed)
-        figures.kept, figures.restored, figures.decoded = report.kept, report.restored, report.decoded
+        figures.kept, figures.restored = report.kept, report.restored
+        figures.decoded += report.decoded
         if window.is_stopped.is_set():
             raise EngineStopped("The reply was stopped before it began.")
         if window.recorder is not None:
@@ -127,7 +140,8 @@ class Writing:
                 return
             yield step
 
-    def _take(self, step: Step) -> None:
+    def _take(self, step: Step) -> bool:
+        """True if the model has called a tool with it."""
         window, written = self._window, self.written
         if step.attention is not None or step.token_id is not None:
             self._shining.observe(step.attention)
@@ -137,7 +151,7 @@ class Writing:
         if step.token_id is not None and step.finish_reason != "end":
             word = Word(self._positions.at(len(written.words)), step.token_id, step.text)
             token = Token(word.id, word.text)
-            if not written.words:
+            if not self._figures.first_token_s:
                 self._figures.first_token_s = clocks.perf_counter() - self._begun_at
             with window.life.looking:
                 written.words.append(word)
@@ -150,6 +164,7 @@ class Writing:
         if clocks.perf_counter() - self._digest_at >= _DIGEST_EVERY_S:
             self._digest_at = clocks.perf_counter()
             window.log.tell("brightness", **digest(self._shining))
+        return word is not None and self._hear(word.text)
 
 
 def digest(shining: Shining) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The settings of one window: the program's own, and what a person chose for this window."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -39,6 +39,34 @@ class ReflectionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     )
 
 
+class ToolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    is_on: Annotated[
+        bool, msgspec.Meta(description="Carry out calls of tools that the model writes in its replies.")
+    ] = True
+    describe: Annotated[
+        Literal["auto", "always", "never"],
+        msgspec.Meta(
+            description="Tell the model of its tools; auto tells only models that were trained on long contexts."
+        ),
+    ] = "auto"
+    description_tokens: Annotated[
+        int, msgspec.Meta(ge=0, le=100_000, description="Tokens that may be spent on telling the model of its tools.")
+    ] = 600
+    tree_levels: Annotated[
+        int, msgspec.Meta(ge=0, le=16, description="Levels of the memory tree that the model is told of; 0 for none.")
+    ] = 2
+    rounds: Annotated[
+        int, msgspec.Meta(ge=1, le=100, description="Calls of tools that are carried out in one reply.")
+    ] = 5
+    result_tokens: Annotated[
+        int, msgspec.Meta(ge=16, le=100_000, description="The longest result of a call, in tokens.")
+    ] = 256
+    seconds: Annotated[
+        float,
+        msgspec.Meta(gt=0, le=600, description="Seconds that a call may take before the reply goes on without it."),
+    ] = 10.0
+
+
 class WindowSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     chat: ChatSettings = ChatSettings()
     generation: GenerationSettings = GenerationSettings()
@@ -46,6 +74,7 @@ class WindowSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     brightness: ScorerSettings = ScorerSettings()
     preview: PreviewSettings = PreviewSettings()
     reflection: ReflectionSettings = ReflectionSettings()
+    tools: ToolSettings = ToolSettings()
 
 
 def with_overrides(settings: WindowSettings, overrides: Mapping[str, Any]) -> WindowSettings:

@@ -7,8 +7,6 @@ the reply is there waits: embedding, and burying down to the budget.
 
 import time as clocks
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -18,17 +16,17 @@ from halo_weave.session.catching_up import catch_up
 from halo_weave.session.describing import described
 from halo_weave.session.filling import filling
 from halo_weave.session.journal import Journal
+from halo_weave.session.keeping import Exchange
 from halo_weave.session.recalling import plan_recall, with_preview
-from halo_weave.session.replying import Figures, Writing, Written, digest
+from halo_weave.session.replying import Figures
 from halo_weave.session.revival import metadata_of
 from halo_weave.session.room import make_room, new_tokens, prune_to_budget, tokens_of
+from halo_weave.session.rounds import write_round
+from halo_weave.session.tool_rounds import ToolRounds
 from halo_weave.session.window import Newest, Window
 from halo_weave.session.words import Positions, Word, cut, placed
-from halo_weave.weave.context import State
-from halo_weave.weave.layout import OpenTurn
 from halo_weave.weave.living import TurnKey
 from halo_weave.weave.resurrection import universal_budget
-from halo_weave.weave.shining import Shining
 
 FOR_FRAMES, FOR_SAFETY = 32, 128
 """Positions that are reserved beyond the message and the longest reply."""
@@ -41,16 +39,6 @@ class Reply(msgspec.Struct, frozen=True):
     text: str
     ending: str
     figures: Figures
-
-
-@dataclass
-class _Exchange:
-    user: TurnKey
-    assistant: TurnKey
-    time: datetime
-    marks: Mapping[str, Any]
-    begun_at: float
-    figures: Figures = field(default_factory=Figures)
 
 
 def send(window: Window, text: str, marks: Mapping[str, Any] | None = None) -> Reply:
@@ -70,7 +58,7 @@ def exchange(window: Window, text: str, marks: Mapping[str, Any]) -> Reply:
 
     reservation = window.memory.reserve(len(tokens) + longest + FOR_FRAMES + FOR_SAFETY)
     user, assistant = TurnKey(reservation.turn_user, "user"), TurnKey(reservation.turn_assistant, "assistant")
-    under_way = _Exchange(user, assistant, time, marks, begun_at, Figures(new=new))
+    under_way = Exchange(user, assistant, time, marks, begun_at, Figures(new=new))
 
     window.log.tell("status", text="searching the memory")
     searching_at = clocks.perf_counter()
@@ -103,14 +91,14 @@ def continue_reply(window: Window) -> Reply:
         user, assistant = TurnKey(newest.turn_user, "user"), TurnKey(newest.turn_assistant, "assistant")
         written = window.life.context.of_turn(assistant)
         time = written[0].time if written else window.clock()
-        under_way = _Exchange(user, assistant, time, {}, begun_at)
+        under_way = Exchange(user, assistant, time, {}, begun_at)
         make_room(window, len(window.life.frames.opening("assistant", time, follows_gap=False)), {user, assistant})
         journal = Journal(window.memory.store, window.id, assistant.turn)
         journal.begin(user.turn, time, {})
         return _answer(window, under_way, journal)
 
 
-def _write_message(window: Window, under_way: _Exchange, words: list[Word]) -> None:
+def _write_message(window: Window, under_way: Exchange, words: list[Word]) -> None:
     chunks = cut(
         words,
         under_way.user,
@@ -126,77 +114,26 @@ def _write_message(window: Window, under_way: _Exchange, words: list[Word]) -> N
         window.log.tell("message", chunks=[described(chunk) for chunk in living])
 
 
-def _answer(window: Window, under_way: _Exchange, journal: Journal) -> Reply:
-    """Read and write; keep what was written; then what can wait."""
-    newest, figures = window.newest, under_way.figures
-    assert newest is not None
-    generation, immune = window.settings.generation, window.settings.weave.current_turn_immune
-    earlier = window.life.context.of_turn(under_way.assistant)
-    positions = Positions(window.memory, newest.free_from, newest.free_to)
-    opened = OpenTurn(under_way.assistant, earlier[0].turn_start if earlier else positions.at(0), under_way.time)
-    window.life.prune(max(1, window.usable_tokens - generation.max_tokens - _frame_of_reply(window, under_way.time)))
-    layout = window.life.layout(opened)
-    shining = Shining(
-        window.scorer,
-        layout,
-        current=window.life.current if immune else (),
-        room=generation.max_tokens,
-        scores_new=not immune,
-    )
-    window.writing.clear()
-    with journal:
-        writing = Writing(window, layout, opened, positions, shining, journal, figures, under_way.begun_at)
-        written = writing.run(generation)
+def _answer(window: Window, exchange: Exchange, journal: Journal) -> Reply:
+    """Let the model write, and its tools answer, until it ends; then what can wait."""
+    tools, figures = ToolRounds(window, exchange, journal), exchange.figures
+    written = write_round(window, exchange, journal, tools.hear)
+    while written.ending == "tool":
+        tools.carry_out()
+        written = write_round(window, exchange, journal, tools.hear)
     replied_at = clocks.perf_counter()
 
-    with window.life.looking:
-        shining.settle()
-        window.log.tell("brightness", **digest(shining))
-    _write_reply(window, under_way, written, shining.new_state())
-    free_from, free_to = positions.rest(len(written.words))
-    window.newest = newest._replace(free_from=free_from, free_to=free_to)
     prune_to_budget(window)
     journal.clear()
-    if shining.malformed and window.engine.facts.abilities.attention.available:
-        steps = f"{shining.malformed} of {len(written.words)} steps"
-        window.log.tell("notice", text=f"The brightness did not change in {steps}: {shining.last_problem}.")
+    if figures.malformed and window.engine.facts.abilities.attention.available:
+        steps = f"{figures.malformed} of {figures.generated} steps"
+        window.log.tell("notice", text=f"The brightness did not change in {steps}: {exchange.problem}.")
+    if tools.is_open:
+        window.log.tell("notice", text="The reply begins to call a tool and never ends the call; it is left as text.")
     window.memory.embed_later(window.take_unembedded())
     figures.after_reply_s = clocks.perf_counter() - replied_at
     window.log.tell("stats", **msgspec.to_builtins(figures), **filling(window))
     if written.failure is not None:
         window.log.tell("error", text=str(written.failure))
         raise written.failure
-    return Reply(under_way.assistant.turn, written.text, written.ending, figures)
-
-
-def _write_reply(window: Window, under_way: _Exchange, written: Written, state: State) -> None:
-    """The reply is in the memory when this returns; its chunks live with what their tokens have earned."""
-    # Another process that opened this window meanwhile took it for cut off, and wrote what was noted down of it.
-    answer = [entry.chunk for entry in window.memory.chunks_of_turn(under_way.assistant.turn)]
-    taken = {position for chunk in answer for position in range(chunk.first_position, chunk.end_position)}
-    marks = {**under_way.marks, **({} if written.ending == "end" else {"ending": written.ending})}
-    chunks = cut(
-        [word for word in written.words if word.position not in taken],
-        under_way.assistant,
-        first_index=window.memory.store.next_index(*under_way.assistant),
-        time=under_way.time,
-        metadata=metadata_of(window.id, window.engine.facts.name, marks),
-        sizes=window.sizes,
-    )
-    if chunks:
-        window.unembedded += window.memory.write(chunks)
-    places = {word.position: place for place, word in enumerate(written.words)}
-    living = []
-    for chunk in chunks:
-        start = places[chunk.first_position]
-        earned = state[:, start : start + chunk.token_count]
-        living.append(window.life.reviver.fresh(chunk, chunk.tokens(), earned))
-    with window.life.looking:
-        window.life.add(living)
-        window.writing.clear()
-        window.log.tell("reply", chunks=[described(chunk) for chunk in living], ending=written.ending)
-
-
-def _frame_of_reply(window: Window, time: datetime) -> int:
-    frames = window.life.frames
-    return len(frames.opening("assistant", time, follows_gap=False)) + len(frames.closing("assistant", time))
+    return Reply(exchange.assistant.turn, "".join(exchange.said), written.ending, figures)

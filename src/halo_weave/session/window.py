@@ -26,7 +26,9 @@ from halo_weave.session.news import News
 from halo_weave.session.revival import Reviver
 from halo_weave.session.saved_window import SavedChunk, SavedExchange, SavedWindow, encoded
 from halo_weave.session.settings import WindowSettings, with_overrides
+from halo_weave.session.tool_prompt import SystemPrompt
 from halo_weave.session.words import ChunkSizes, Word
+from halo_weave.tools.registry import Toolbox
 from halo_weave.weave.brightness.choosing import make_scorer
 from halo_weave.weave.context import LiveChunk
 from halo_weave.weave.framing import ChatFrames
@@ -34,6 +36,7 @@ from halo_weave.weave.layout import Layout, OpenTurn
 from halo_weave.weave.living import TurnKey
 
 REMEMBERED_DELETIONS = 200
+REMEMBERED_CALLS = 200
 
 
 class Surroundings(NamedTuple):
@@ -44,6 +47,7 @@ class Surroundings(NamedTuple):
     settings: WindowSettings
     sizes: ChunkSizes
     clock: Callable[[], datetime]
+    toolbox: Toolbox | None = None
 
 
 class Recorder(Protocol):
@@ -78,6 +82,7 @@ class Window:
         self.engine = around.engine
         self.memory = around.memory
         self.clock = around.clock
+        self.toolbox = around.toolbox
         self.sizes = around.sizes
         self.log = EventLog()
         self.news = News(self.memory.store)
@@ -89,6 +94,8 @@ class Window:
         self.newest: Newest | None = None
         self.dropped: deque[list[LiveChunk]] = deque(maxlen=REMEMBERED_DELETIONS)
         """What lived here when it was deleted, by deletion, for the latest of them to be undone."""
+        self.tool_calls: deque[dict[str, Any]] = deque(maxlen=REMEMBERED_CALLS)
+        """The latest calls of tools, with what came of them."""
         self.recorder: Recorder | None = None
         self.active_at = around.clock()
         self.unembedded: list[int] = []
@@ -102,6 +109,7 @@ class Window:
         self._engine_context: EngineContext | None = None
         self._must_reread = False
         self._latest_turn_read = -1
+        self._prompt = SystemPrompt(self.toolbox, self.engine)
         self._apply_settings()
 
     @property
@@ -226,6 +234,7 @@ class Window:
                 "usable": self.usable_tokens,
                 "messages": self.messages,
                 "overrides": dict(self._overrides),
+                "tool_calls": list(self.tool_calls),
             }
 
     def require_unchanged(self) -> None:
@@ -274,7 +283,7 @@ class Window:
     def _apply_settings(self) -> None:
         self.settings = with_overrides(self._defaults, self._overrides)
         self.scorer = make_scorer(self.settings.brightness)
-        frames = ChatFrames(self.engine, self.settings.chat.system_prompt, shows_times=self.settings.weave.show_times)
+        frames = ChatFrames(self.engine, self._prompt.of(self.settings), shows_times=self.settings.weave.show_times)
         self.life.follow(self.settings.weave, frames, Reviver(self.memory.store, self.engine, self.scorer))
         with self.life.looking:
             for chunk in self.life.context:

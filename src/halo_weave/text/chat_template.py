@@ -26,13 +26,15 @@ class TurnMarks(msgspec.Struct, frozen=True):
 
 
 class ChatTemplate(msgspec.Struct, frozen=True):
-    """`start` stands once before the first turn (a BOS sign, or nothing)."""
+    """`start` stands once before the first turn (a BOS sign, or nothing). `writes_tool_calls` says that the model was
+    trained to call tools as JSON between <tool_call> and </tool_call>."""
 
     source: Literal["model", "chatml"]
     start: str
     system: TurnMarks
     user: TurnMarks
     assistant: TurnMarks
+    writes_tool_calls: bool = False
 
     def marks(self, role: Role) -> TurnMarks:
         marks: TurnMarks = getattr(self, role)
@@ -52,7 +54,8 @@ def from_jinja(template: str | None, *, bos: str = "", eos: str = "", adds_bos: 
     if not template:
         return fallback
     try:
-        return _cut(_Renderer(template, bos, eos), bos, adds_bos)
+        cut = _cut(_Renderer(template, bos, eos), bos, adds_bos)
+        return msgspec.structs.replace(cut, writes_tool_calls="<tool_call>" in template)
     except Exception:  # a template is a foreign program and may fail in any way
         return fallback
 

@@ -1,6 +1,6 @@
 """`search_memory`: deliberate search over everything that was ever said."""
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -8,6 +8,7 @@ from halo_weave.memory.memory import Memory
 from halo_weave.memory.numbers import text_of_number
 from halo_weave.memory.records import Role
 from halo_weave.memory.search import Hit
+from halo_weave.tools.remembering import SOURCE
 from halo_weave.tools.times import shown_time, time_of_text
 from halo_weave.tools.tool import Asker, Tool, ToolOutcome, as_json, succeeded
 
@@ -17,6 +18,7 @@ DESCRIPTION = (
     "you. Ask with the words that the answer may have, not with a command."
 )
 
+_MOST_CHARACTERS = 40_000
 _OF_THIS_EXCHANGE = 10
 """The question that is being answered is found first, and the call itself; they are left out."""
 
@@ -41,23 +43,38 @@ def search_tool(memory: Memory) -> Tool[SearchMemory]:
             until=None if arguments.until is None else time_of_text("until", arguments.until),
         )
         now = (asker.question_turn, asker.answer_turn)
-        return _told([hit for hit in hits if hit.chunk.key.turn not in now][: arguments.limit])
+        return _told(_within_limit([hit for hit in hits if hit.chunk.key.turn not in now][: arguments.limit]))
 
     return Tool("search_memory", DESCRIPTION, SearchMemory, search)
 
 
-def _told(hits: list[Hit]) -> ToolOutcome:
+class _Passage(NamedTuple):
+    hit: Hit
+    text: str
+
+
+def _within_limit(hits: list[Hit]) -> list[_Passage]:
+    """The best first; what is too long is cut, and what comes behind it is left out."""
+    passages, left = [], _MOST_CHARACTERS
+    for hit in hits:
+        if left > 0:
+            text = hit.chunk.text.strip()
+            passages.append(_Passage(hit, text if len(text) <= left else f"{text[:left]} …"))
+            left -= len(text)
+    return passages
+
+
+def _told(passages: list[_Passage]) -> ToolOutcome:
     data = [
         {
             "time": hit.chunk.time.isoformat(),
             "role": hit.chunk.key.role,
             "turn": text_of_number(hit.chunk.key.turn),
-            "text": hit.chunk.text,
+            "text": text,
             "score": round(hit.score, 4),
+            **({"source": source} if (source := (hit.chunk.metadata or {}).get(SOURCE)) else {}),
         }
-        for hit in hits
+        for hit, text in passages
     ]
-    passages = (
-        f"[{shown_time(hit.chunk.time)} {hit.chunk.key.role}] {as_json(hit.chunk.text.strip())}" for hit in hits
-    )
-    return succeeded(" ".join(passages) or "nothing found", {"found": data})
+    told = (f"[{shown_time(hit.chunk.time)} {hit.chunk.key.role}] {as_json(text)}" for hit, text in passages)
+    return succeeded(" ".join(told) or "nothing found", {"found": data})

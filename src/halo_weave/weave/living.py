@@ -15,7 +15,10 @@ class TurnKey(NamedTuple):
 
 
 class LivingChunk(NamedTuple):
-    """`tokens` are the chunk's own; `frame` are those that open and close its turn and stand there once per turn."""
+    """`tokens` are the chunk's own; `frame` are those that open and close its turn and stand there once per turn.
+
+    `worth` is what pruning goes by; without it, it goes by the peak brightness.
+    """
 
     key: ChunkKey
     first_position: int
@@ -24,6 +27,12 @@ class LivingChunk(NamedTuple):
     peak: float
     is_pinned: bool = False
     is_current: bool = False
+    worth: float | None = None
+
+    @property
+    def standing(self) -> float:
+        """The chunk with the lowest leaves first."""
+        return self.peak if self.worth is None else self.worth
 
     @property
     def turn(self) -> TurnKey:

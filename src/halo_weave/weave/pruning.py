@@ -1,10 +1,11 @@
 """Which chunks leave a context that is over its budget; a plan only, with a reason for each.
 
-The chunk with the lowest peak brightness leaves first, until the rest fits. Of equals the older one leaves first: it
-had more time to shine, and what was said last is what is talked about.
+The chunk that is worth least leaves first, until the rest fits; by the settings that is what `worth` says, or the peak
+brightness alone. Of equals the older one leaves first: it had more time to shine, and what was said last is what is
+talked about.
 
 What is pinned or part of the current turn stays. The anchors of an exchange, the first chunks of a question and of its
-answer, stay while anything else of the exchange lives. Then they leave together or not at all, and the brighter of
+answer, stay while anything else of the exchange lives. Then they leave together or not at all, and the better of
 them counts for both; if one is pinned or current, the other stays with it. An anchor whose partner does not live
 leaves alone. Chunks of the system role belong to no exchange and have no anchor.
 """
@@ -90,7 +91,7 @@ class _Exchange:
 class _Unit(NamedTuple):
     """Chunks that leave at once. The smallest unit leaves first: positions differ, so that no more is compared."""
 
-    peak: float
+    standing: float
     first_position: int
     chunks: tuple[LivingChunk, ...]
     exchange: _Exchange
@@ -126,8 +127,8 @@ class _Pruning:
         if any(chunk.is_pinned or chunk.is_current for chunk in chunks):
             return
         self._free_chunks += len(chunks)
-        peak = max(chunk.peak for chunk in chunks)
-        heapq.heappush(self._units, _Unit(peak, chunks[0].first_position, tuple(chunks), exchange))
+        standing = max(chunk.standing for chunk in chunks)
+        heapq.heappush(self._units, _Unit(standing, chunks[0].first_position, tuple(chunks), exchange))
 
     def _bury(self, unit: _Unit) -> None:
         code, reason = _why(unit, self._free_chunks)
@@ -157,7 +158,9 @@ def _exchanges(chunks: Iterable[LivingChunk]) -> Iterable[_Exchange]:
 
 def _why(unit: _Unit, free_chunks: int) -> tuple[BurialCode, str]:
     chunks = "1 chunk" if free_chunks == 1 else f"{free_chunks} chunks"
-    rank = f"Lowest peak brightness {unit.peak:g} of {chunks} that may leave"
+    by_worth = all(chunk.worth is not None for chunk in unit.chunks)
+    what = f"worth {unit.standing:.2f}" if by_worth else f"peak brightness {unit.standing:g}"
+    rank = f"Lowest {what} of {chunks} that may leave"
     if len(unit.chunks) > 1:
         return "exchange", f"{rank}; both anchors together, since nothing else of the exchange lives."
     if unit.exchange.others_left == 0:

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+KeepsBy = Literal["worth", "brightness"]
 ResurrectionBrightness = Literal["largest", "earned", "mean", "fixed"]
 
 
@@ -20,6 +21,13 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             ge=0, le=16_777_216, description="Tokens that living text may fill; 0 to go by the share of the context."
         ),
     ] = 0
+    keeps_by: Annotated[
+        KeepsBy,
+        msgspec.Meta(
+            description="What stays in a full context: what is worth most (new words, names, who said it, brightness), "
+            "or what is brightest."
+        ),
+    ] = "worth"
     current_turn_immune: Annotated[
         bool, msgspec.Meta(description="Whether the tokens of the turn under way neither fade nor gain brightness.")
     ] = True

@@ -4,7 +4,7 @@
 import { app } from "./app.js";
 import { get, put } from "./api.js";
 
-const WINDOW_SECTIONS = new Set(["chat", "generation", "weave", "brightness", "preview", "reflection"]);
+const WINDOW_SECTIONS = new Set(["chat", "generation", "weave", "brightness", "preview", "reflection", "tools"]);
 
 export class ProgramStore {
   settings = [];

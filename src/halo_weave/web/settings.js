@@ -16,6 +16,7 @@ const TITLES = {
   brightness: "Brightness",
   preview: "Preview",
   reflection: "Reflection",
+  tools: "Tools",
   engine: "Model",
   memory: "Memory and chunks",
   search: "Search",

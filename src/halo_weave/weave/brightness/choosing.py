@@ -6,7 +6,6 @@ from halo_weave.weave.brightness.magnitude_v3 import MagnitudeV3
 from halo_weave.weave.brightness.observed import Observed
 from halo_weave.weave.brightness.protocol import Scorer
 from halo_weave.weave.brightness.settings import ScorerSettings
-from halo_weave.weave.brightness.voting import Voting
 
 
 def make_scorer(settings: ScorerSettings) -> Scorer:
@@ -15,8 +14,6 @@ def make_scorer(settings: ScorerSettings) -> Scorer:
             return MagnitudeV3(settings.sink)
         case "cumulative":
             return Cumulative(settings.sink, settings.half_life, settings.half_weight_distance)
-        case "voting":
-            return Voting(settings.sink, settings.minimum_distance, settings.chance)
         case "observed":
             return Observed(settings.sink, settings.chance)
         case "far":

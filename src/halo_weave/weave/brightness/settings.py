@@ -6,7 +6,7 @@ import msgspec
 
 from halo_weave.weave.brightness.sink import Sink
 
-ScorerName = Literal["magnitude_v3", "cumulative", "voting", "observed", "far"]
+ScorerName = Literal["magnitude_v3", "cumulative", "observed", "far"]
 
 
 class ScorerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,11 +29,9 @@ class ScorerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 64
     minimum_distance: Annotated[
         int,
-        msgspec.Meta(ge=1, le=1_000_000, description="voting, far: tokens from which on away attention counts."),
+        msgspec.Meta(ge=1, le=1_000_000, description="far: tokens from which on away attention counts."),
     ] = 128
     chance: Annotated[
         int,
-        msgspec.Meta(
-            ge=1, le=65_536, description="voting, observed, far: observations for which a new token stays bright."
-        ),
+        msgspec.Meta(ge=1, le=65_536, description="observed, far: observations for which a new token stays bright."),
     ] = 64

@@ -1,0 +1,100 @@
+"""What a chunk is worth keeping for: how much it says that nothing else says, by whom, and how bright it is.
+
+Attention tells what the model needed so far; questions that come later are about what was said once, with names and
+numbers, and by whoever says little. Each part is free when a context is pruned and is compared within it: there are no
+lists of words, and nothing is known of the language but that names begin with capitals where it has them.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.text.chat_template import Role
+from halo_weave.weave.layout import holds_word
+
+Worths = NDArray[np.float64]
+
+NOVELTY, NAMES, SPEAKER, BRIGHTNESS = 1.0, 0.25, 2.5, 0.1
+"""What each part weighs; docs/brightness.md has the figures."""
+
+_NUMBER = re.compile(r"\w*\d\w*")
+_INSIDE_SENTENCE = re.compile(r"(?<=[\w,;&] )[^\W\d_]\w+")
+
+
+class Said(NamedTuple):
+    """A chunk as far as its worth goes: its tokens' texts, and the brightness of the brightest."""
+
+    role: Role
+    texts: Sequence[str]
+    peak: float
+
+
+def worths(context: Sequence[Said]) -> Worths:
+    """Of the chunks of a context, which are in order; 0 is ordinary."""
+    return (
+        NOVELTY * standing(novelty(context))
+        + NAMES * standing(names(context))
+        + SPEAKER * scarcity(context)
+        + BRIGHTNESS * standing(brightness(context))
+    )
+
+
+def standing(values: Worths) -> Worths:
+    """By how many standard deviations each differs from the mean; 0 for all if they are all alike."""
+    spread = float(values.std()) if len(values) else 0.0
+    return (values - values.mean()) / spread if spread > 1e-12 else np.zeros(len(values))
+
+
+def novelty(context: Sequence[Said]) -> Worths:
+    """Words that nothing before it has, and words that few others have, for the root of its length.
+
+    Long chunks have more of them and cost more; the root is between counting and density.
+    """
+    words = [{word for text in said.texts if holds_word(word := text.strip().lower())} for said in context]
+    chunks_with = Counter(word for one in words for word in one)
+    known: set[str] = set()
+    values = []
+    for said, own in zip(context, words, strict=True):
+        rare = sum(1 / chunks_with[word] for word in own)
+        values.append((len(own - known) + rare) / math.sqrt(max(1, len(said.texts))))
+        known |= own
+    return np.array(values)
+
+
+def names(context: Sequence[Said]) -> Worths:
+    """Capitalised words inside sentences, and words with digits: names, dates, amounts. For the root of its length."""
+    return np.array([_names_in("".join(said.texts)) / math.sqrt(max(1, len(said.texts))) for said in context])
+
+
+def scarcity(context: Sequence[Said]) -> Worths:
+    """− log of the share of the tokens that are its role's: who says little, says what was not said by the other.
+
+    Where both say the same amount, nobody is ahead.
+    """
+    tokens: Counter[Role] = Counter()
+    for said in context:
+        tokens[said.role] += len(said.texts)
+    total = tokens.total()
+    return np.array([-math.log(tokens[said.role] / total) if tokens[said.role] else 0.0 for said in context])
+
+
+def brightness(context: Sequence[Said]) -> Worths:
+    """The rank of its peak, because scorers differ in what their numbers mean."""
+    return middle_ranks(np.array([said.peak for said in context], dtype=np.float64))
+
+
+def middle_ranks(values: Worths) -> Worths:
+    """From 1 for the lowest on; equals share the middle of theirs."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    middles = np.cumsum(counts) - (counts - 1) / 2
+    return np.asarray(middles[places], dtype=np.float64)
+
+
+def _names_in(text: str) -> int:
+    capitalised = sum(found.group()[0].isupper() for found in _INSIDE_SENTENCE.finditer(text))
+    return capitalised + sum(1 for _ in _NUMBER.finditer(text))
