@@ -10,10 +10,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.bench.conversations import Conversations, Question, Turn, read_conversations
+from halo_weave.bench.intervals import interval
 from halo_weave.config import Settings
 from halo_weave.engine.llamacpp.library import load_library
 from halo_weave.engine.llamacpp.model import Model
@@ -31,14 +33,16 @@ from halo_weave.text.chunking import chunks_of
 
 BUDGETS = (512, 1024, 2048)
 FIRST_TURNS = (5, 10, 20)
-HITS = 200
-_RESAMPLES = 1000
+HITS = 100
 _WRITTEN_AT_ONCE = 500
 Progress = Callable[[str], None]
 EvidenceId = tuple[str, str]
 
 
-def run(settings: Settings, data: Path, on_progress: Progress = lambda _: None) -> dict[str, Any]:
+def run(
+    settings: Settings, data: Path, on_progress: Progress = lambda _: None, *, details: Path | None = None
+) -> dict[str, Any]:
+    """`details` is a file for what each question found, a line of JSON for each."""
     conversations = read_conversations(data)
     model = Model(load_library(), bundled_model_path(), vocabulary_only=True)
     embedder = CachedEmbedder(open_embedder(settings.embedder, on_progress), cache_folder() / "bench-embeddings.db")
@@ -49,11 +53,17 @@ def run(settings: Settings, data: Path, on_progress: Progress = lambda _: None) 
             total = store.stats().chunks
             Indexer(store, embedder).embed_missing(lambda done: on_progress(f"embedding {done} of {total} chunks"))
             index = VectorIndex(store, embedder.name, embedder.dimensions, Path(folder))
+            search = MemorySearch(store, embedder, index, settings.search)
+            search.search(conversations.turns[0].text)
+            store.wait_until_indexed()
             on_progress(f"asking {len(conversations.questions)} questions")
             try:
-                return measure(MemorySearch(store, embedder, index), embedder, stream, conversations)
+                answers = ask_all(search, embedder, stream, conversations)
             finally:
                 index.close()
+            if details is not None:
+                details.write_bytes(b"".join(msgspec.json.encode(answer) + b"\n" for answer in answers))
+            return figures(answers)
         finally:
             store.close()
             embedder.close()
@@ -110,36 +120,63 @@ def remember_all(store: SqliteStore, turns: Iterable[Turn], vocabulary: Vocabula
     return stream
 
 
-def measure(
+class Answer(msgspec.Struct, frozen=True):
+    """What one question found. `ranks` are those of the turns with evidence, from 1, None if they were not found."""
+
+    conversation: str
+    question: str
+    category: str
+    scores: dict[str, float]
+    ranks: dict[str, int | None]
+    search_ms: float
+    embed_ms: float
+
+
+def ask_all(
     search: MemorySearch, embedder: "CachedEmbedder", stream: Stream, conversations: Conversations
-) -> dict[str, Any]:
-    asked = [question for question in conversations.questions if _evidence(question, stream)]
-    scores: dict[str, list[float]] = defaultdict(list)
-    search_ms, embed_ms = [], []
-    for question in asked:
+) -> list[Answer]:
+    """Of the questions that have evidence."""
+    answers = []
+    for question in conversations.questions:
+        if not (evidence := _evidence(question, stream)):
+            continue
         started = time.perf_counter()
         vector = embedder.embed_anew([question.text])[0]
         embedded = time.perf_counter()
         hits = search.search_embedded(question.text, vector, ChunkFilter(), limit=HITS)
-        search_ms.append((time.perf_counter() - embedded) * 1000)
-        embed_ms.append((embedded - started) * 1000)
-        for name, value in score(hits, _evidence(question, stream), stream).items():
-            scores[name].append(value)
-    means = {name: float(np.mean(values)) for name, values in scores.items()}
+        found = time.perf_counter()
+        rank_of = {turn: rank for rank, turn in enumerate(_turns(hits), start=1)}
+        answers.append(
+            Answer(
+                conversation=question.conversation,
+                question=question.text,
+                category=question.category,
+                scores=score(hits, set(evidence.values()), stream),
+                ranks={turn_id: rank_of.get(turn) for turn_id, turn in evidence.items()},
+                search_ms=(found - embedded) * 1000,
+                embed_ms=(embedded - started) * 1000,
+            )
+        )
+    return answers
+
+
+def figures(answers: Sequence[Answer]) -> dict[str, Any]:
+    scores = _scores(answers)
+    search_ms = [answer.search_ms for answer in answers]
     return {
-        **means,
+        **{name: float(np.mean(values)) for name, values in scores.items()},
         "search_ms_p50": float(np.percentile(search_ms, 50)),
         "search_ms_p95": float(np.percentile(search_ms, 95)),
-        "embed_ms_p50": float(np.percentile(embed_ms, 50)),
-        "questions": len(asked),
-        "by_category": _by_category(asked, scores),
-        "intervals": {name: _interval(values) for name, values in scores.items()},
+        "embed_ms_p50": float(np.percentile([answer.embed_ms for answer in answers], 50)),
+        "questions": len(answers),
+        "by_category": _by_category(answers),
+        "intervals": {name: interval(values) for name, values in scores.items()},
     }
 
 
 def score(hits: Sequence[Hit], evidence: set[int], stream: Stream) -> dict[str, float]:
     """Percent of the evidence's turns among the first turns, and of its tokens in contexts of some sizes."""
-    turns = list(dict.fromkeys(hit.chunk.key.turn for hit in hits))
+    turns = _turns(hits)
     found = {f"recall_at_{count}": 100 * len(evidence & set(turns[:count])) / len(evidence) for count in FIRST_TURNS}
     wanted = {key for turn in evidence for key in stream.chunks_of_turn[turn]}
     weight = sum(stream.tokens_of[key] for key in wanted)
@@ -202,31 +239,35 @@ class CachedEmbedder:
         self._embedder.close()
 
 
-def _evidence(question: Question, stream: Stream) -> set[int]:
-    found = (stream.turn_of.get((question.conversation, turn_id)) for turn_id in question.evidence)
-    return {turn for turn in found if turn is not None}
+def _turns(hits: Sequence[Hit]) -> list[int]:
+    """A turn ranks with its best chunk."""
+    return list(dict.fromkeys(hit.chunk.key.turn for hit in hits))
 
 
-def _by_category(asked: Sequence[Question], scores: dict[str, list[float]]) -> dict[str, dict[str, float]]:
-    places: dict[str, list[int]] = defaultdict(list)
-    for place, question in enumerate(asked):
-        places[question.category].append(place)
+def _evidence(question: Question, stream: Stream) -> dict[str, int]:
+    found = {turn_id: stream.turn_of.get((question.conversation, turn_id)) for turn_id in question.evidence}
+    return {turn_id: turn for turn_id, turn in found.items() if turn is not None}
+
+
+def _scores(answers: Iterable[Answer]) -> dict[str, list[float]]:
+    scores: dict[str, list[float]] = defaultdict(list)
+    for answer in answers:
+        for name, value in answer.scores.items():
+            scores[name].append(value)
+    return scores
+
+
+def _by_category(answers: Sequence[Answer]) -> dict[str, dict[str, float]]:
+    chosen: dict[str, list[Answer]] = defaultdict(list)
+    for answer in answers:
+        chosen[answer.category].append(answer)
     return {
         category: {
-            "questions": len(chosen),
-            **{name: float(np.mean([values[place] for place in chosen])) for name, values in scores.items()},
+            "questions": len(own),
+            **{name: float(np.mean(values)) for name, values in _scores(own).items()},
         }
-        for category, chosen in sorted(places.items())
+        for category, own in sorted(chosen.items())
     }
-
-
-def _interval(values: list[float]) -> tuple[float, float]:
-    """The middle 95 % of the means of bootstrap resamples."""
-    chance = np.random.default_rng(1)
-    sample = np.asarray(values)
-    means = [sample[chance.integers(0, len(sample), len(sample))].mean() for _ in range(_RESAMPLES)]
-    low, high = np.percentile(means, (2.5, 97.5))
-    return float(low), float(high)
 
 
 def _time(turn: Turn) -> datetime:

@@ -54,19 +54,24 @@ class Computation:
     def can_shift(self) -> bool:
         return bool(self._c.llama_memory_can_shift(self._memory))
 
-    def decode(self, ids: Sequence[int], place: int, sequence: int, listen: Listen = "cells") -> None:
-        """Compute one batch of tokens from `place` on, which is the first free place of the sequence."""
+    def decode(
+        self, ids: Sequence[int], place: int, sequence: int, listen: Listen = "cells", *, all_logits: bool = False
+    ) -> None:
+        """Compute one batch of tokens from `place` on, which is the first free place of the sequence.
+
+        `all_logits` gives those of every token, not of the last one alone.
+        """
         if self._tap is not None:
             self._tap.start(listen)
-        code = self._c.llama_decode(self._address, self._batch.fill(ids, place, sequence))
+        code = self._c.llama_decode(self._address, self._batch.fill(ids, place, sequence, all_logits))
         if code != 0:
             raise EngineError(f"The model could not read {len(ids)} tokens at place {place} (code {code}).")
         if self._tap is not None:
             self._tap.finish()
 
-    def logits(self) -> NDArray[np.float32]:
-        """Of the last decoded token, copied."""
-        pointer = self._c.llama_get_logits_ith(self._address, -1)
+    def logits(self, token: int = -1) -> NDArray[np.float32]:
+        """Of the last decoded token, or of another of its batch if all were asked for; copied."""
+        pointer = self._c.llama_get_logits_ith(self._address, token)
         return np.ctypeslib.as_array(pointer, (self._model.vocabulary.size,)).copy()
 
     def clear(self) -> None:
@@ -126,11 +131,11 @@ class _Batch:
             logits=self._wants_logits.ctypes.data_as(ct.POINTER(ct.c_int8)),
         )
 
-    def fill(self, ids: Sequence[int], place: int, sequence: int) -> Batch:
+    def fill(self, ids: Sequence[int], place: int, sequence: int, all_logits: bool) -> Batch:
         count = len(ids)
         self._ids[:count] = ids
         self._places[:count] = np.arange(place, place + count)
-        self._wants_logits[:] = 0
+        self._wants_logits[:] = all_logits
         self._wants_logits[count - 1] = 1
         self._sequence.value = sequence
         self._struct.n_tokens = count

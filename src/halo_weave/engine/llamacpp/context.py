@@ -25,6 +25,8 @@ from halo_weave.errors import ContextTooLarge, EngineError, InputError
 from halo_weave.text.characters import texts_of_pieces
 
 _owners = itertools.count()
+_LOGITS_AT_ONCE = 64
+"""Those of a whole batch would take a hundred megabytes."""
 
 
 class LlamaContext:
@@ -103,6 +105,27 @@ class LlamaContext:
             previewed = self._preview(ids, count)
         texts = texts_of_pieces(map(self._model.vocabulary.piece, previewed))
         return [Token(token_id, text) for token_id, text in zip(previewed, texts, strict=True)]
+
+    def log_probabilities(self, token_ids: Sequence[int]) -> NDArray[np.float64]:
+        """How likely each of these tokens is to follow what stands before it; changes nothing."""
+        ids = list(token_ids)
+        self._require_known(ids)
+        with self._lock:
+            self._require_open()
+            if self._settled is None or not self._editor.is_editable:
+                raise InputError("Only what an editable model has read can be continued by given tokens.")
+            if len(self._held.tokens) + len(ids) > self._cells:
+                raise ContextTooLarge(len(self._held.tokens) + len(ids), self._cells)
+            rows = [self._settled.logits]
+            self._computation.copy(MAIN, INSERTION)
+            try:
+                for start in range(0, len(ids) - 1, _LOGITS_AT_ONCE):
+                    part = ids[start : min(start + _LOGITS_AT_ONCE, len(ids) - 1)]
+                    self._computation.decode(part, len(self._held.tokens) + start, INSERTION, all_logits=True)
+                    rows += [self._computation.logits(place) for place in range(len(part))]
+            finally:
+                self._computation.remove(INSERTION, -1)
+        return np.array([_log_probability(row, token) for row, token in zip(rows, ids, strict=False)])
 
     def logits(self) -> NDArray[np.float32]:
         """For every token of the vocabulary, how much it suits to come next."""
@@ -244,3 +267,8 @@ class LlamaContext:
     def _require_open(self) -> None:
         if self._is_closed:
             raise EngineError("The context is closed.")
+
+
+def _log_probability(logits: NDArray[np.float32], token: int) -> float:
+    shifted = logits.astype(np.float64) - logits.max()
+    return float(shifted[token] - np.log(np.exp(shifted).sum()))

@@ -3,8 +3,8 @@
 Time is counted in steps of the model. Brightness is known as each reply begins; attention with every step.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,12 +77,23 @@ class Studied:
 
 
 class _Step(NamedTuple):
-    """A step of the reply under way, behind so many words; `own` is what it gave to these."""
+    """A step of a reply that is not cut into chunks yet.
+
+    `own` is what it gave to the first `words` of the words at `positions`, which were written since the model read.
+    """
 
     number: int
+    position: int | None
     words: int
-    writes: bool
+    positions: list[int]
     own: NDArray[np.float32] | None
+
+    def given_to(self, first: int, end: int) -> float:
+        """What it gave to the words at these positions."""
+        if self.own is None:
+            return 0.0
+        start, stop = (bisect_left(self.positions, place, 0, self.words) for place in (first, end))
+        return float(self.own[start:stop].sum(dtype=np.float64))
 
 
 def collect(captured: Captured) -> Studied:
@@ -104,7 +115,8 @@ class _Collecting:
         self._writers: list[str] = []
         self._spans: list[tuple[str, int, int]] = []
         self._words_from = 0
-        self._under_way: list[_Step] = []
+        self._positions: list[int] = []
+        self._uncut: list[_Step] = []
 
     def record(self, record: CapturedRecord) -> None:
         now, chunks = len(self._steps), record.data.get("chunks", ())
@@ -112,6 +124,7 @@ class _Collecting:
             case "context":
                 self._begin_reply(record.data)
             case "message":
+                self._uncut = []
                 for one in chunks:
                     self._known(one).begin(now, one.get("peak"))
             case "reply":
@@ -146,8 +159,9 @@ class _Collecting:
         if self._replies:
             self._replies[-1].end = number + 1
             self._replies[-1].text += step.text
-        words = self._under_way[-1].words + self._under_way[-1].writes if self._under_way else 0
-        self._under_way.append(_Step(number, words, step.token_id is not None, own))
+        self._uncut.append(_Step(number, step.position, len(self._positions), self._positions, own))
+        if step.position is not None:
+            self._positions.append(step.position)
 
     def studied(self, header: CaptureHeader) -> Studied:
         chunks = sorted(self._chunks.values(), key=lambda chunk: (chunk.position, chunk.name))
@@ -161,7 +175,7 @@ class _Collecting:
 
     def _begin_reply(self, context: dict[str, Any]) -> None:
         now = len(self._steps)
-        self._under_way = []
+        self._positions = []
         self._words_from = len(context["ids"])
         self._spans = [(_name(one), one["start"], one["end"]) for one in context["chunks"]]
         for one in context["chunks"]:
@@ -173,19 +187,21 @@ class _Collecting:
         self._replies.append(StudiedReply(now, now, ""))
 
     def _end_reply(self, chunks: list[dict[str, Any]]) -> None:
-        """Now it is known how the reply was cut: its tokens belong to chunks from their first step on."""
-        ends = list(accumulate(len(one["pieces"]) for one in chunks))
-        for one, start, end in zip(chunks, [0, *ends], ends, strict=False):
+        """Now it is known how the reply was cut: its words belong to chunks from their first step on."""
+        for one in chunks:
             chunk = self._known(one)
-            written = [step.number for step in self._under_way if step.writes and start <= step.words < end]
-            for step in self._under_way:
-                if step.own is not None and step.words > start:
-                    self._shares[step.number][chunk.name] = float(step.own[start:end].sum(dtype=np.float64))
+            first, end = chunk.position, chunk.position + chunk.tokens
+            written = [
+                step.number for step in self._uncut if step.position is not None and first <= step.position < end
+            ]
+            for step in self._uncut:
+                if share := step.given_to(first, end):
+                    self._shares[step.number][chunk.name] = share
             for number in written:
                 self._writers[number] = chunk.name
             chunk.begin(written[0] if written else len(self._steps), None)
             chunk.peaks[len(self._steps)] = one.get("peak", 0.0)
-        self._under_way = []
+        self._uncut = []
 
     def _known(self, one: dict[str, Any]) -> StudiedChunk:
         name = _name(one)

@@ -1,0 +1,178 @@
+"""The stream that all policies live through: one memory of all conversations, and the last part of each as a chat.
+
+The heads of all conversations come first, then their last parts one after another. What the memory holds when a
+conversation's questions are asked is all that stands before the end of its last part; the last parts that follow are
+not there yet.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from halo_weave.bench.conversations import Conversations, Question, Turn
+from halo_weave.bench.recall import CachedEmbedder, Progress, Stream, remember_all
+from halo_weave.config import Settings
+from halo_weave.engine.llamacpp.engine import LlamaEngine
+from halo_weave.engine.protocol import Token
+from halo_weave.memory.embedder_choice import EmbedderChoice
+from halo_weave.memory.embedding import Embedder
+from halo_weave.memory.memory import Memory
+from halo_weave.memory.records import Chunk, ChunkKey, Stored
+from halo_weave.memory.search import Hit
+from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.paths import cache_folder
+from halo_weave.weave.living import TurnKey, turn_of
+
+_MORE_HITS = 4
+"""Times as many are found as asked for, since some of them are not there yet."""
+
+
+class Said(NamedTuple):
+    """A turn of the last part of a conversation."""
+
+    text: str
+    chunks: tuple[Chunk, ...]
+
+    @property
+    def turn(self) -> TurnKey:
+        return turn_of(self.chunks[0].key)
+
+    @property
+    def start(self) -> int:
+        return self.chunks[0].first_position
+
+
+class Asked(NamedTuple):
+    """A question, by its number in the file, with the chunks that hold its answer and how many tokens they have."""
+
+    number: int
+    question: Question
+    evidence: Mapping[ChunkKey, int]
+
+    def percent_in(self, keys: Collection[ChunkKey]) -> float:
+        """How much of the evidence's tokens is among these chunks."""
+        return 100 * sum(tokens for key, tokens in self.evidence.items() if key in keys) / sum(self.evidence.values())
+
+
+class Chat(NamedTuple):
+    """`turns` are all turns of the conversation in order, each as its chunks; `end` is the position behind them."""
+
+    name: str
+    turns: list[list[ChunkKey]]
+    tail: list[Said]
+    asked: list[Asked]
+    end: int
+
+
+class StreamMemory(Memory):
+    """A memory of the whole stream in which only what stands before `until` is there.
+
+    Nothing changes in it once it is written, so each text is searched once, and each chunk read once.
+    """
+
+    until = 0
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._found: dict[tuple[str, int], list[Hit]] = {}
+        self._read: dict[ChunkKey, Stored] = {}
+        self._unpacked: dict[ChunkKey, list[Token]] = {}
+
+    def search(self, text: str, *, limit: int = 50, **others: Any) -> list[Hit]:
+        if others or (text, limit) not in self._found:
+            self._found[text, limit] = super().search(text, limit=_MORE_HITS * limit, **others)
+        known = self._found[text, limit]
+        return [hit for hit in known if hit.chunk.first_position < self.until][:limit]
+
+    def forget_found(self) -> None:
+        """Search anew from now on."""
+        self._found.clear()
+
+    def chunk(self, key: ChunkKey) -> Stored | None:
+        if key not in self._read and (stored := super().chunk(key)) is not None:
+            self._read[key] = stored
+        return self._read.get(key)
+
+    def tokens(self, chunk: Chunk) -> list[Token]:
+        if chunk.key not in self._unpacked:
+            self._unpacked[chunk.key] = chunk.tokens()
+        return self._unpacked[chunk.key]
+
+
+class _CachedChoice(EmbedderChoice):
+    def named_by_settings(self) -> Embedder:
+        return CachedEmbedder(super().named_by_settings(), cache_folder() / "bench-embeddings.db")
+
+
+def open_stream_memory(folder: Path, settings: Settings, notify: Progress) -> StreamMemory:
+    choice = _CachedChoice(settings.embedder, folder / "embedders.json", notify)
+    return StreamMemory(SqliteStore(folder / "halo.db"), choice, folder / "index", settings.search)
+
+
+def remember(
+    memory: StreamMemory, engine: LlamaEngine, conversations: Conversations, replayed: int, notify: Progress
+) -> list[Chat]:
+    """Write the stream, and give the chats with `replayed` tokens at least of each conversation as its last part."""
+    parts = {name: _split(turns, engine, replayed) for name, turns in by_conversation(conversations.turns).items()}
+    heads = [turn for head, _ in parts.values() for turn in head]
+    tails = [turn for _, tail in parts.values() for turn in tail]
+    store = memory.store
+    assert isinstance(store, SqliteStore)
+    stream = remember_all(store, [*heads, *tails], engine.model.vocabulary)
+    total = store.stats().chunks
+    memory.embed_missing(lambda done: notify(f"embedding {done} of {total} chunks"))
+    # The first search has the words indexed in the background; what is found must not depend on how far that is.
+    memory.search(conversations.turns[0].text)
+    store.wait_until_indexed()
+    memory.forget_found()
+    questions = list(enumerate(conversations.questions))
+    return [
+        _chat(memory, stream, name, head, tail, [one for one in questions if one[1].conversation == name])
+        for name, (head, tail) in parts.items()
+    ]
+
+
+def by_conversation(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
+    found: defaultdict[str, list[Turn]] = defaultdict(list)
+    for turn in turns:
+        found[turn.conversation].append(turn)
+    return dict(found)
+
+
+def _split(turns: Sequence[Turn], engine: LlamaEngine, replayed: int) -> tuple[Sequence[Turn], Sequence[Turn]]:
+    """Head and last part, which begins with a user's turn."""
+    start, tokens = len(turns), 0
+    while start and (tokens < replayed or turns[start].role != "user"):
+        start -= 1
+        tokens += len(engine.tokenize(turns[start].said))
+    return turns[:start], turns[start:]
+
+
+def _chat(
+    memory: Memory,
+    stream: Stream,
+    name: str,
+    head: Sequence[Turn],
+    tail: Sequence[Turn],
+    questions: Sequence[tuple[int, Question]],
+) -> Chat:
+    def keys(turn: Turn) -> list[ChunkKey]:
+        number = stream.turn_of.get((name, turn.id))
+        return [] if number is None else [key for key in stream.chunks_of_turn[number] if key.role == turn.role]
+
+    said = [Said(turn.said, tuple(_stored(memory, key) for key in keys(turn))) for turn in tail if keys(turn)]
+    of_turn = {turn.id: keys(turn) for turn in (*head, *tail)}
+    asked = []
+    for number, question in questions:
+        evidence = {key: stream.tokens_of[key] for turn in question.evidence for key in of_turn.get(turn, ())}
+        if evidence:
+            asked.append(Asked(number, question, evidence))
+    end = said[-1].chunks[-1].end_position if said else 0
+    return Chat(name, [chunks for chunks in of_turn.values() if chunks], said, asked, end)
+
+
+def _stored(memory: Memory, key: ChunkKey) -> Chunk:
+    stored = memory.chunk(key)
+    assert stored is not None
+    return stored.chunk

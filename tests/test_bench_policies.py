@@ -1,0 +1,259 @@
+"""The measuring code of `bench policies`, on tiny data with known answers."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from halo_weave.bench import plots, policies
+from halo_weave.bench.conversations import Conversations, Question, Turn, read_conversations
+from halo_weave.bench.plots import Estimate
+from halo_weave.bench.policies import Choice
+from halo_weave.bench.policies_asking import KEEPING, Workshop
+from halo_weave.bench.policies_figures import BUDGETED, CEILING, HALO, REREAD, TITLES, figures, gap_closed, table
+from halo_weave.bench.policies_retrieval import Ceiling
+from halo_weave.bench.policies_stream import Chat, open_stream_memory, remember
+from halo_weave.bench.policies_window import PolicyWindow, exchanges
+from halo_weave.config import Settings
+from halo_weave.engine.llamacpp.engine import LlamaEngine
+from halo_weave.engine.protocol import GenerationSettings, Placed
+from halo_weave.engine.settings import EngineSettings
+from halo_weave.errors import InputError
+from halo_weave.session.settings import WindowSettings
+from windows import brightness, living
+
+BUDGET, REPLAYED = 200, 120
+SMALL = Settings(engine=EngineSettings(context_tokens=512, threads=1))
+FACT = "Ann: The spare key of the lighthouse lies under the blue flowerpot."
+LAST = "Ann: My sister Tilda bought seven goats in Lima."
+_SMALL_TALK = (
+    ("Ann: Bread needs flour, water, salt and a lot of patience.", "Bo: So it does, and a hot oven."),
+    ("Ann: The ferry was late because of a broken crane.", "Bo: Cranes break in cold weather."),
+    ("Ann: I painted the fence green and then yellow again.", "Bo: Yellow suits a fence."),
+    ("Ann: Our choir sings in the old barn every Friday.", "Bo: A barn has a fine echo."),
+)
+
+
+def rows() -> list[dict[str, object]]:
+    said = [(FACT, "Bo: I will remember the flowerpot."), *_SMALL_TALK * 2, (LAST, "Bo: Seven goats are many goats.")]
+    turns: list[dict[str, object]] = []
+    for number, pair in enumerate(said):
+        for role, text in zip(("user", "assistant"), pair, strict=True):
+            one = {"type": "turn", "conversation": "a", "id": f"{role}{number}", "role": role, "text": text}
+            turns.append({**one, "time": f"2026-01-{number + 1:02d}T10:00:00"})
+    far = {"text": "Where is the spare key of the lighthouse?", "answer": "under the blue flowerpot"}
+    near = {"text": "What did Tilda buy in Lima?", "answer": "seven goats"}
+    return [
+        *turns,
+        {"type": "question", "conversation": "a", **far, "evidence": ["user0"], "category": "far"},
+        {"type": "question", "conversation": "a", **near, "evidence": ["user9"], "category": "near"},
+        {"type": "question", "conversation": "a", "text": "Who knows?", "answer": None, "evidence": ["user1"]},
+    ]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "tiny.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows())), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def workshop(tmp_path_factory: pytest.TempPathFactory, llama_engine: LlamaEngine) -> Iterator[Workshop]:
+    memory = open_stream_memory(tmp_path_factory.mktemp("stream"), SMALL, lambda _: None)
+    with closing(memory), closing(llama_engine.open_context(attention=None)) as reading:
+        yield Workshop(llama_engine, memory, WindowSettings(), reading)
+
+
+@pytest.fixture(scope="module")
+def chat(workshop: Workshop, data: Path) -> Chat:
+    (chat,) = remember(workshop.memory, workshop.engine, read_conversations(data), REPLAYED, lambda _: None)
+    return chat
+
+
+def opened(workshop: Workshop, chat: Chat, policy: str) -> PolicyWindow:
+    return PolicyWindow(workshop.engine, workshop.memory, workshop.settings, chat, KEEPING[policy], BUDGET)
+
+
+def test_a_whole_run_tells_what_each_policy_has_in_its_context(data: Path, tmp_path: Path) -> None:
+    """What was said long ago is found by those that return it, what was said last is there for all that keep it."""
+    choice, details = Choice((BUDGET,), questions=2, replayed=REPLAYED), tmp_path / "details.jsonl"
+    found = policies.run(SMALL, data, choice, details=details, plot=tmp_path / "plot.svg")
+    of_question = {
+        (line["policy"], line["category"]): line for line in map(json.loads, details.read_text().splitlines())
+    }
+    assert {name for name, _ in of_question} == set(TITLES)
+    for policy in ("fifo", "sinks", "h2o"):
+        assert of_question[policy, "far"]["evidence"] == 0
+    for policy in ("fifo", "sinks", HALO, REREAD, CEILING):
+        assert of_question[policy, "near"]["evidence"] == 100
+    for policy in ("fifo_return", "random_return", "rag_end", "rag_time", HALO, CEILING):
+        assert of_question[policy, "far"]["evidence"] == 100
+    sizes = {name: line["context_tokens"] for (name, _), line in of_question.items() if name != CEILING}
+    assert {name: tokens for name, tokens in sizes.items() if tokens > BUDGET} == {}
+
+    budget = found["budgets"][str(BUDGET)]
+    assert (found["questions"], found["questions_answered"]) == (3, 2)
+    assert budget["fifo"]["gap_closed"] == pytest.approx(0)
+    assert budget[CEILING]["gap_closed"] == pytest.approx(100)
+    # Counted or told by the engine: what does not return costs what is new.
+    assert budget["fifo"]["decoded_per_turn"] == pytest.approx(budget["h2o"]["decoded_per_turn"], abs=3)
+    assert budget[HALO]["decoded_per_turn"] < budget["rag_time"]["decoded_per_turn"]
+    assert set(found["living_shares"][str(BUDGET)]) == {"0.25", "0.5"}
+    assert found["ahead_of"][str(BUDGET)]["fifo"]["evidence"][0] == pytest.approx(
+        budget[HALO]["evidence"] - budget["fifo"]["evidence"]
+    )
+    assert len(list(table(found))) > len(TITLES)
+    assert (tmp_path / "plot.svg").read_text().startswith("<?xml")
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("measured again")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(policies, "_open", refuse)
+        assert figures(policies.measure(SMALL, data, choice)) == found
+
+
+def test_nothing_is_found_that_was_not_said_yet(workshop: Workshop, chat: Chat) -> None:
+    memory = workshop.memory
+    memory.until = chat.end
+    assert any(hit.chunk.text == LAST for hit in memory.search("What did Tilda buy in Lima?"))
+    memory.until = chat.tail[-2].start
+    hits = memory.search("What did Tilda buy in Lima?")
+    assert hits
+    assert all(hit.chunk.text != LAST for hit in hits)
+
+
+@pytest.mark.parametrize("policy", ["fifo_return", "random_return", HALO])
+def test_a_question_leaves_the_window_as_it_was(workshop: Workshop, chat: Chat, policy: str) -> None:
+    with closing(opened(workshop, chat, policy)) as lived:
+        lived.live_through()
+        window = lived.window
+
+        def state() -> object:
+            return living(window), brightness(window), dict(window.life.graves)
+
+        before = state()
+        for share in (None, 0.25):
+            with lived.asked("Where is the spare key of the lighthouse?", share) as layout:
+                assert any("flowerpot" in span.chunk.text for span in layout.spans)
+                assert len(layout.placed) <= BUDGET
+                assert state() != before
+            assert state() == before
+
+
+def test_the_share_of_evidence_is_that_of_its_tokens(chat: Chat) -> None:
+    far, near, _ = chat.asked
+    assert far.percent_in(set()) == 0
+    assert far.percent_in(far.evidence) == 100
+    both = far._replace(evidence={**far.evidence, **near.evidence})
+    tokens = sum(far.evidence.values()), sum(near.evidence.values())
+    assert both.percent_in(far.evidence) == pytest.approx(100 * tokens[0] / sum(tokens))
+
+
+def test_the_ceiling_is_the_whole_conversation_or_what_is_nearest_to_the_evidence(
+    workshop: Workshop, chat: Chat
+) -> None:
+    with closing(opened(workshop, chat, "fifo")) as lived:
+        ceiling, far = Ceiling(lived.window, chat), chat.asked[0]
+        whole = ceiling.around(far, 10_000)
+        assert whole.keys == {key for turn in chat.turns for key in turn}
+        part = ceiling.around(far, 150)
+        assert len(part.placed) <= 150
+        assert part.keys == {key for turn in chat.turns[: len(part.keys)] for key in turn}
+        assert far.percent_in(part.keys) == 100
+
+
+def test_exchanges_are_messages_with_their_replies(chat: Chat) -> None:
+    message, reply, other, _ = chat.tail[:4]
+    assert list(exchanges([message, reply, other])) == [(message, reply), (other, None)]
+    assert list(exchanges([message, other, reply])) == [(message, None), (other, reply)]
+    assert list(exchanges([reply])) == [(None, reply)]
+
+
+def test_a_turn_that_no_window_would_take_is_left_to_the_memory(workshop: Workshop, chat: Chat) -> None:
+    message, reply = chat.tail[:2]
+    huge = reply._replace(chunks=reply.chunks * 1000)
+    with closing(opened(workshop, chat._replace(tail=[message, huge]), "fifo")) as lived:
+        lived.live_through()
+        assert {key for key, _ in living(lived.window)} == {chunk.key for chunk in message.chunks}
+
+
+def test_questions_are_sampled_evenly_from_those_that_can_be_answered() -> None:
+    turns = [Turn("a", "1", "user", "x")]
+    questions = [Question("a", str(n), ("1",), answer=None if n % 2 else "yes") for n in range(20)]
+    questions += [Question("a", "no evidence", (), answer="yes"), Question("a", "unknown turn", ("9",), answer="yes")]
+    conversations = Conversations(turns, questions)
+    assert policies.sample(conversations, 2) == {0, 18}
+    assert policies.sample(conversations, 3) == {0, 8, 18}
+    assert policies.sample(conversations, 100) == set(range(0, 20, 2))
+
+
+def test_the_gap_closed_is_the_way_from_floor_to_ceiling() -> None:
+    floor, ceiling = np.array([-4.0, -3.0, -5.0]), np.array([-2.0, -1.0, -3.0])
+    closed, ends = gap_closed(floor, ceiling, floor + 0.5)
+    assert closed == pytest.approx(25)
+    assert ends == pytest.approx((25, 25))
+    assert gap_closed(floor, ceiling, ceiling + 1)[0] == pytest.approx(150)
+    assert gap_closed(ceiling, floor, floor) == (None, None)
+    doubtful = np.array([10.0, -5.0, -4.0])
+    assert gap_closed(np.zeros(3), doubtful, np.ones(3))[1] is None
+
+
+def test_reading_a_reply_gives_the_attention_with_which_it_would_be_written(llama_engine: LlamaEngine) -> None:
+    ids = [token.id for token in llama_engine.tokenize("The cat sat on the warm router because it")]
+    prompt = [Placed(place, token) for place, token in enumerate(ids)]
+    with closing(llama_engine.open_context()) as writing, closing(llama_engine.open_context()) as reading:
+        writing.sync(prompt)
+        steps = list(writing.generate(GenerationSettings(temperature=0, max_tokens=6)))
+        reply = [Placed(len(ids) + place, step.token_id or 0) for place, step in enumerate(steps)]
+        reading.sync(prompt[:-1])
+        report = reading.sync([*prompt, *reply[:-1]], observe=True)
+        assert report.reading is not None
+        for place, (step, row) in enumerate(zip(steps, report.reading, strict=True)):
+            assert step.attention is not None
+            np.testing.assert_allclose(row[: len(ids) + place], step.attention, atol=5e-3)
+
+
+def test_log_probabilities_of_given_tokens_are_those_of_reading_them_one_by_one(llama_engine: LlamaEngine) -> None:
+    ids = [token.id for token in llama_engine.tokenize("The cat sat on the warm router because it was winter.")]
+    placed = [Placed(place, token) for place, token in enumerate(ids)]
+    with closing(llama_engine.open_context()) as context:
+        expected = []
+        for count in range(5, len(ids)):
+            context.sync(placed[:count])
+            logits = context.logits().astype(np.float64)
+            expected.append(logits[ids[count]] - np.log(np.exp(logits - logits.max()).sum()) - logits.max())
+        context.sync(placed[:5])
+        np.testing.assert_allclose(context.log_probabilities(ids[5:]), expected, atol=0.2)
+        assert context.tokens == placed[:5]
+
+
+def test_a_plot_is_saved_as_its_suffix_says_or_as_both(tmp_path: Path) -> None:
+    lines = {"one": {512: Estimate(10, 8, 12), 1024: Estimate(20, 18, 22)}}
+    figure = plots.evidence_against_budget(lines, "title")
+    assert [path.name for path in plots.save(figure, tmp_path / "both")] == ["both.png", "both.svg"]
+    assert (tmp_path / "both.png").read_bytes().startswith(b"\x89PNG")
+    assert plots.save(figure, tmp_path / "one.svg") == [tmp_path / "one.svg"]
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "both.svg").read_bytes()
+    with pytest.raises(InputError, match=r"one\.pdf"):
+        plots.save(figure, tmp_path / "one.pdf")
+    with pytest.raises(InputError, match="no folder"):
+        plots.require_plots(tmp_path / "missing" / "one.png")
+
+
+def test_without_matplotlib_one_sentence_says_so_before_anything_is_measured(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(InputError, match="matplotlib"):
+        policies.run(SMALL, data, Choice(), plot=tmp_path / "plot.png")
+
+
+def test_all_policies_have_a_title_and_a_way_to_be_measured() -> None:
+    assert {*KEEPING, "rag_end", "rag_time", REREAD} == set(BUDGETED)
