@@ -8,8 +8,8 @@ from halo_weave.weave.context import LiveChunk
 
 
 def filling(window: Window) -> dict[str, Any]:
-    """`meter` adds up to the usable tokens, frames being counted as living; `next_to_bury` is the peak of what
-    would leave first, None if nothing would, and `next_keys` are its chunks."""
+    """`meter` adds up to the usable tokens, frames being counted as living; `next_keys` are the chunks that would leave
+    first, and `next_to_bury` is their peak if brightness alone decides, otherwise None."""
     life = window.life
     with life.looking:
         tokens = life.size()
@@ -19,12 +19,13 @@ def filling(window: Window) -> dict[str, Any]:
                 parts[cause] += len(chunk.tokens)
         total = tokens + len(window.writing)
         meter = {**parts, "living": total - sum(parts.values()), "free": max(0, window.usable_tokens - total)}
+        by_brightness = window.settings.weave.keeps_by == "brightness"
         burials = life.plan_pruning(max(1, tokens - 1), life.current).burials
         return {
             "tokens": tokens,
             "budget": window.budget,
             "meter": meter,
-            "next_to_bury": round(max(one.peak for one in burials)) if burials else None,
+            "next_to_bury": round(max(one.peak for one in burials)) if burials and by_brightness else None,
             "next_keys": [named(one.key) for one in burials],
         }
 

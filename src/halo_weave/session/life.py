@@ -16,6 +16,7 @@ from halo_weave.weave.context import Context, LiveChunk
 from halo_weave.weave.layout import Frames, Layout, OpenTurn, lay_out, size_of
 from halo_weave.weave.living import LivingChunk, TurnKey, tokens_in_all, turn_of
 from halo_weave.weave.pruning import Burial, Holding, PruningPlan
+from halo_weave.weave.recent import newest_exchanges
 from halo_weave.weave.resurrection import Dormant, ResurrectionPlan, StartingBrightness
 from halo_weave.weave.settings import WeaveSettings
 from halo_weave.weave.worth import Said, worths
@@ -63,7 +64,7 @@ class Life:
 
     def plan_pruning(self, budget: int, current: Collection[TurnKey]) -> PruningPlan:
         """What would leave if these were the turns of the exchange under way."""
-        chunks = self._plannable(current)
+        chunks = self._with_recent(self._plannable(current), budget)
         return pruning.plan(chunks, budget=budget, fixed=self.size() - tokens_in_all(chunks))
 
     def dormant(self, keys: Iterable[ChunkKey], known: Mapping[ChunkKey, Chunk]) -> dict[ChunkKey, Dormant]:
@@ -132,6 +133,16 @@ class Life:
                 worth=worth,
             )
             for chunk, worth in zip(chunks, self._worths(chunks), strict=True)
+        ]
+
+    def _with_recent(self, chunks: list[LivingChunk], budget: int) -> list[LivingChunk]:
+        """What returned is of another time, or of another window, even if its turn is new."""
+        if self._settings.keeps_by == "brightness":
+            return chunks
+        own = (chunk for chunk in chunks if not chunk.is_current and not self.context[chunk.key].returned)
+        recent = newest_exchanges(own, int(self._settings.recent_share * budget))
+        return [
+            chunk._replace(is_recent=chunk.turn in recent and not self.context[chunk.key].returned) for chunk in chunks
         ]
 
     def _worths(self, chunks: Sequence[LiveChunk]) -> Sequence[float | None]:

@@ -17,7 +17,7 @@ class TurnKey(NamedTuple):
 class LivingChunk(NamedTuple):
     """`tokens` are the chunk's own; `frame` are those that open and close its turn and stand there once per turn.
 
-    `worth` is what pruning goes by; without it, it goes by the peak brightness.
+    `worth` is what pruning goes by; without it, it goes by the peak brightness. What `is_recent` leaves after all else.
     """
 
     key: ChunkKey
@@ -28,11 +28,12 @@ class LivingChunk(NamedTuple):
     is_pinned: bool = False
     is_current: bool = False
     worth: float | None = None
+    is_recent: bool = False
 
     @property
-    def standing(self) -> float:
+    def standing(self) -> tuple[bool, float]:
         """The chunk with the lowest leaves first."""
-        return self.peak if self.worth is None else self.worth
+        return self.is_recent, self.peak if self.worth is None else self.worth
 
     @property
     def turn(self) -> TurnKey:

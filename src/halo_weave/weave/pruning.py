@@ -2,7 +2,7 @@
 
 The chunk that is worth least leaves first, until the rest fits; by the settings that is what `worth` says, or the peak
 brightness alone. Of equals the older one leaves first: it had more time to shine, and what was said last is what is
-talked about.
+talked about. For that reason too, what is recent leaves only when nothing else may.
 
 What is pinned or part of the current turn stays. The anchors of an exchange, the first chunks of a question and of its
 answer, stay while anything else of the exchange lives. Then they leave together or not at all, and the better of
@@ -91,7 +91,7 @@ class _Exchange:
 class _Unit(NamedTuple):
     """Chunks that leave at once. The smallest unit leaves first: positions differ, so that no more is compared."""
 
-    standing: float
+    standing: tuple[bool, float]
     first_position: int
     chunks: tuple[LivingChunk, ...]
     exchange: _Exchange
@@ -159,7 +159,8 @@ def _exchanges(chunks: Iterable[LivingChunk]) -> Iterable[_Exchange]:
 def _why(unit: _Unit, free_chunks: int) -> tuple[BurialCode, str]:
     chunks = "1 chunk" if free_chunks == 1 else f"{free_chunks} chunks"
     by_worth = all(chunk.worth is not None for chunk in unit.chunks)
-    what = f"worth {unit.standing:.2f}" if by_worth else f"peak brightness {unit.standing:g}"
+    _, value = unit.standing
+    what = f"worth {value:.2f}" if by_worth else f"peak brightness {value:g}"
     rank = f"Lowest {what} of {chunks} that may leave"
     if len(unit.chunks) > 1:
         return "exchange", f"{rank}; both anchors together, since nothing else of the exchange lives."

@@ -9,12 +9,13 @@ ResurrectionBrightness = Literal["largest", "earned", "mean", "fixed"]
 
 
 class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    # Half: what a question brings back is worth more than what happens to live; `bench policies` shows it.
     budget_share: Annotated[
         float,
         msgspec.Meta(
             ge=0, le=1, description="Share of the usable context that living text may fill; 0 for no pruning."
         ),
-    ] = 0.75
+    ] = 0.5
     budget_tokens: Annotated[
         int,
         msgspec.Meta(
@@ -28,6 +29,15 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "or what is brightest."
         ),
     ] = "worth"
+    recent_share: Annotated[
+        float,
+        msgspec.Meta(
+            ge=0,
+            le=1,
+            description="Share of the budget for the newest exchanges, which leave last however little they are worth; "
+            "for keeping by worth.",
+        ),
+    ] = 0.25
     current_turn_immune: Annotated[
         bool, msgspec.Meta(description="Whether the tokens of the turn under way neither fade nor gain brightness.")
     ] = True

@@ -28,10 +28,15 @@ function ofWindow(info) {
   return [
     ["Living tokens", `${count(info.tokens)} of ${count(info.budget)}`, `The budget; the model itself can take ${count(info.usable)}.`],
     ["Brightness", highest === null ? UNKNOWN : `${count(lowest)} – ${count(highest)}`, "The dimmest and the brightest living token."],
-    ["Next to be buried", info.next_to_bury === null ? UNKNOWN : count(info.next_to_bury), "The peak brightness of what leaves next."],
+    ["Next to be buried", nextToBury(info), "Dotted in the weave view; a number is their peak brightness, where that alone decides."],
     ["Pruned", plural(info.buried, "chunk"), "Left the context of this window; they lie in the graveyard."],
     ["Messages", count(info.messages), "Sent in this window."],
   ];
+}
+
+function nextToBury({ next_to_bury: peak, next_keys: keys }) {
+  if (!keys?.length) return UNKNOWN;
+  return peak === null ? plural(keys.length, "chunk") : count(peak);
 }
 
 function ofTurn(stats) {

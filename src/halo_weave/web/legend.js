@@ -63,7 +63,8 @@ class Legend extends HTMLElement {
     const numbers = scale.isEmpty ? [] : [scale.lowest, scale.median, scale.highest];
     this.#numbers.replaceChildren(...numbers.map((value) => element("span", { textContent: inWords(value, mode) })));
     this.#unseen.textContent = counts[UNSEEN] ? `${plural(counts[UNSEEN], "token")} in plain text: new, not looked at yet` : "";
-    this.#next.textContent = isKnown ? `next to be buried: ${count(next)}` : "";
+    const leaves = app.model.info?.next_keys?.length ? "dotted: next to be buried" : "";
+    this.#next.textContent = isKnown ? `next to be buried: ${count(next)}` : leaves;
   }
 }
 

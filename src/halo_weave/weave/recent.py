@@ -1,0 +1,27 @@
+"""The newest exchanges: what is talked about right now, however little it may be worth later."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+from halo_weave.weave.living import LivingChunk, TurnKey
+
+
+def newest_exchanges(chunks: Iterable[LivingChunk], most_tokens: int) -> frozenset[TurnKey]:
+    """The turns of the newest exchanges that fill no more than these tokens together, with their frames.
+
+    An exchange is a question and its answer. The first that does not fit ends it: what is older is not recent.
+    """
+    tokens: Counter[int] = Counter()
+    turns: defaultdict[int, set[TurnKey]] = defaultdict(set)
+    for chunk in chunks:
+        question = chunk.key.turn - (chunk.key.role == "assistant")
+        tokens[question] += chunk.tokens + (0 if chunk.turn in turns[question] else chunk.frame)
+        turns[question].add(chunk.turn)
+    recent: set[TurnKey] = set()
+    left = most_tokens
+    for question in sorted(turns, reverse=True):
+        left -= tokens[question]
+        if left < 0:
+            break
+        recent |= turns[question]
+    return frozenset(recent)
