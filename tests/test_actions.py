@@ -258,9 +258,7 @@ def test_what_is_brought_back_by_hand_is_bright_and_pinned_and_in_its_place(tmp_
         chunk = window.life.context[gone]
         assert set(chunk.brightness.tolist()) == {10_000.0}
         assert chunk.is_pinned
-        assert QUESTION in window.life.context
-        assert ANSWER in window.life.context
-        assert keys(window)[:3] == [QUESTION, gone, ANSWER]
+        assert keys(window)[:2] == [QUESTION, gone]
         assert gone not in window.life.graves
         assert window.life.size() <= 150 or "cannot be brought down" in notices(window)[-1]
         with pytest.raises(InputError, match="living already"):

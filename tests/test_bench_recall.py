@@ -9,6 +9,7 @@ import pytest
 
 from halo_weave.bench import recall
 from halo_weave.bench.conversations import read_conversations
+from halo_weave.bench.intervals import interval, paired_difference
 from halo_weave.config import Settings
 from halo_weave.engine import Token
 from halo_weave.errors import InputError
@@ -46,7 +47,7 @@ def chunk(turn: int, index: int, role: Role, tokens: int) -> Chunk:
 
 
 def hit(chunk: Chunk) -> Hit:
-    return Hit(0, chunk, 1.0, None, None, None, None, None)
+    return Hit(0, chunk, 1.0, None, None, None, None)
 
 
 @pytest.fixture
@@ -85,7 +86,7 @@ def test_scores_are_the_share_of_evidence_that_was_found(chunks: dict[str, Chunk
     assert nothing_found["evidence_at_512"] == 0
     half = recall.score([hit(chunks["question"])], {1, 2}, stream)
     assert half["recall_at_5"] == 50
-    assert half["evidence_at_512"] == pytest.approx(100 * 30 / 60)
+    assert half["evidence_at_512"] == pytest.approx(100 * 10 / 60)
     assert recall.score([hit(chunks["rest"])], {1, 2}, stream)["evidence_at_512"] == 100
 
 
@@ -106,11 +107,26 @@ def test_a_whole_run_finds_what_is_plainly_there(tmp_path: Path) -> None:
     assert figures["intervals"]["recall_at_5"] == (100, 100)
 
 
+def test_details_tell_of_each_question_where_its_evidence_ranks(tmp_path: Path) -> None:
+    details = tmp_path / "details.jsonl"
+    figures = recall.run(Settings(), written(tmp_path / "data.jsonl", ROWS), details=details)
+    answers = [json.loads(line) for line in details.read_text().splitlines()]
+    assert [answer["question"] for answer in answers] == ["Where does Miso sleep?", "Why was the ferry late?"]
+    assert [answer["ranks"] for answer in answers] == [{"1": 1}, {"1": 1}]
+    assert figures["recall_at_5"] == sum(answer["scores"]["recall_at_5"] for answer in answers) / 2
+
+
 def test_an_interval_holds_the_mean_and_narrows_with_more_questions() -> None:
-    few, many = recall._interval([0.0, 100.0] * 5), recall._interval([0.0, 100.0] * 500)
+    few, many = interval([0.0, 100.0] * 5), interval([0.0, 100.0] * 500)
     assert few[0] < 50 < few[1]
     assert many[0] < 50 < many[1]
     assert many[1] - many[0] < few[1] - few[0]
+
+
+def test_a_difference_is_taken_question_by_question() -> None:
+    assert paired_difference([0.0, 50.0, 100.0], [10.0, 60.0, 110.0]) == (10, 10, 10)
+    mean, low, high = paired_difference([0.0] * 50, [0.0, 10.0] * 25)
+    assert low < mean == 5 < high
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,7 @@ def test_a_search_says_what_was_found_and_why(shown: Shown) -> None:
     out, err = shown.after("memory", "search", "how do ships float", "--limit", "2")
     first, text, *_ = out.splitlines()
     assert first.startswith("  1  3:0 (user) · 2026-05-17 ")
-    for why in ("score 0.", "similarity 0.", "(rank ", "words rank 1"):
+    for why in ("score ", "similarity 0.", "(rank ", "words rank 1"):
         assert why in first
     assert text == "     how do ships float"
     assert out.count("(rank ") == 2
@@ -270,7 +270,7 @@ def test_clearing_asks_and_leaves_a_backup(
     assert "That was not yes; nothing was changed." in shown.after("memory", "clear", code=2)[1]
     types(monkeypatch, "yes\n")
     out, err = shown.after("memory", "clear")
-    assert "All 6 chunks and all windows leave" in err
+    assert "All 6 chunks, all windows, the notes and the memory tree leave" in err
     (backup,) = tmp_path.glob("halo-before-clear-*.db")
     assert out == f"The backup is {backup}.\nThe memory is empty; 6 chunks went.\n"
     assert shown.json("memory", "stats")["chunks"] == 0

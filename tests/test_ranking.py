@@ -1,5 +1,6 @@
-"""Rankings become one order; words that are worth looking for; answers that differ from each other."""
+"""What chunks and their surroundings say becomes one order; words worth looking for; answers that differ."""
 
+import math
 from random import Random
 
 import numpy as np
@@ -8,94 +9,144 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halo_weave.memory.query_terms import terms_of
-from halo_weave.memory.ranking import Candidate, diverse, fused
+from halo_weave.memory.ranking import NEAR, WIDE, Candidate, Ranked, Surroundings, around, diverse, fused
 from halo_weave.memory.records import Role
 
-values = st.none() | st.sampled_from([0.1, 0.2, 0.3, 0.5])
 roles: st.SearchStrategy[Role] = st.sampled_from(["system", "user", "assistant"])
+shares = st.sampled_from([0.01, 0.3, 1.0])
+similarities = st.sampled_from([0.1, 0.2, 0.3, 0.5, math.nan])
 
 
 @st.composite
-def candidate_lists(draw: st.DrawFn) -> list[Candidate]:
-    count = draw(st.integers(0, 12))
-    positions = draw(st.lists(st.integers(0, 2**70), min_size=count, max_size=count, unique=True))
-    return [
-        Candidate(place, positions[place], draw(roles), draw(values), draw(values))
-        for place in draw(st.permutations(range(count)))
-    ]
+def cases(draw: st.DrawFn) -> tuple[list[Candidate], Surroundings]:
+    known = np.array(sorted(draw(st.sets(st.integers(1, 60), max_size=30))), dtype=np.int64)
+    terms = draw(st.integers(0, 3))
+    chosen = draw(st.sets(st.sampled_from(known.tolist()), max_size=12)) if len(known) else set()
+    frequencies = draw(st.lists(st.integers(0, 3), min_size=terms * len(known), max_size=terms * len(known)))
+    surroundings = Surroundings(
+        known,
+        np.array(frequencies, dtype=np.float64).reshape(terms, len(known)),
+        np.array(draw(st.lists(shares, min_size=terms, max_size=terms))),
+        np.array(draw(st.lists(shares, min_size=terms, max_size=terms))),
+        np.array(draw(st.lists(similarities, min_size=len(known), max_size=len(known)))),
+    )
+    candidates = [Candidate(one, 10 * one, draw(roles), draw(st.integers(1, 9)), None, None) for one in sorted(chosen)]
+    return candidates, surroundings
 
 
-def candidate(
-    chunk_id: int, similarity: float | None, word_score: float | None, *, role: Role = "assistant"
-) -> Candidate:
-    return Candidate(chunk_id, 10 * chunk_id, role, similarity, word_score)
+def candidate(chunk_id: int, *, role: Role = "assistant", turn_chunks: int = 1) -> Candidate:
+    return Candidate(chunk_id, 10 * chunk_id, role, turn_chunks, None, None)
 
 
-def order(*candidates: Candidate, user_boost: float = 1.0) -> list[int]:
-    return [one.candidate.id for one in fused(candidates, k=60, user_boost=user_boost)]
+def surroundings(words: dict[int, list[int]], closeness: dict[int, float], *others: int) -> Surroundings:
+    """How often each word stands in a chunk, and how close it is; all words are equally rare."""
+    ids = sorted({*words, *closeness, *others})
+    terms = max((len(numbers) for numbers in words.values()), default=0)
+    return Surroundings(
+        np.array(ids, dtype=np.int64),
+        np.array([words.get(one, [0] * terms) for one in ids], dtype=np.float64).reshape(len(ids), terms).T,
+        np.full(terms, 0.1),
+        np.full(terms, 0.2),
+        np.array([closeness.get(one, math.nan) for one in ids]),
+    )
 
 
-def test_found_twice_beats_found_once() -> None:
-    assert order(candidate(1, 0.9, None), candidate(2, 0.8, 3.0), candidate(3, None, 9.0)) == [2, 1, 3]
+def order(ranked: list[Ranked]) -> list[int]:
+    return [one.candidate.id for one in ranked]
 
 
-def test_the_score_is_the_sum_of_reciprocal_ranks() -> None:
-    first, second = fused([candidate(1, 0.9, 2.0), candidate(100, 0.1, 7.0)], k=10, user_boost=1.0)
-    assert (first.candidate.id, first.vector_rank, first.word_rank, first.around_rank) == (1, 1, 2, 2)
-    assert first.score == second.score == 1 / 11 + 1 / 12
+def found(*ids: int, words: dict[int, list[int]], closeness: dict[int, float] | None = None) -> list[int]:
+    return order(fused([candidate(one) for one in ids], surroundings(words, closeness or {}, *ids), user_boost=1.0))
 
 
-def test_words_in_the_neighbourhood_count_half_a_step_away() -> None:
-    alone, beside, far = candidate(1, None, 4.0), candidate(101, None, 3.0), candidate(109, None, 3.9)
-    ranked = fused([alone, beside, candidate(102, None, 3.5), far], k=10, user_boost=1.0)
-    assert {one.candidate.id: one.around_rank for one in ranked} == {1: 3, 101: 2, 102: 1, 109: 4}
-    assert {one.candidate.id: one.word_rank for one in ranked} == {1: 1, 101: 4, 102: 3, 109: 2}
+def test_words_and_meaning_together_beat_either() -> None:
+    assert found(1, 101, 201, words={1: [1], 101: [1]}, closeness={1: 0.8, 101: 0.1, 201: 0.8})[0] == 1
 
 
-def test_a_chunk_with_the_words_themselves_beats_its_neighbour_that_means_the_same() -> None:
-    ranked = fused([candidate(5, 0.5, 9.0), candidate(6, 0.6, None), candidate(7, 0.1, None)], k=10, user_boost=1.0)
-    assert ranked[0].candidate.id == 5
+def test_words_that_stand_beside_a_chunk_lift_it() -> None:
+    assert found(1, 101, 201, words={1: [1, 0], 101: [1, 0], 102: [0, 1], 201: [0, 0]}) == [101, 1, 201]
+
+
+def test_a_chunk_with_the_words_itself_beats_its_neighbours() -> None:
+    assert found(49, 50, 51, words={50: [1, 1]})[0] == 50
+
+
+def test_words_farther_away_count_less_and_not_at_all_beyond_the_widest_scale() -> None:
+    near, far, beyond = 100, 200, 300
+    words = {near + 1: [1], far + NEAR.reach + 1: [1], beyond + WIDE.reach + 1: [1], 400: [0]}
+    assert found(near, far, beyond, 400, words=words) == [near, far, beyond, 400]
+    candidates = [candidate(one) for one in (near, far, beyond, 400)]
+    ranked = fused(candidates, surroundings(words, {}, near, far, beyond), user_boost=1.0)
+    assert ranked[2].score == ranked[3].score == 0
+
+
+def test_a_rarer_word_says_more() -> None:
+    known = surroundings({1: [1, 0], 101: [0, 1]}, {})._replace(shares=np.array([0.5, 0.01]))
+    assert order(fused([candidate(1), candidate(101)], known, user_boost=1.0)) == [101, 1]
+
+
+def test_a_word_that_stands_in_one_part_of_the_memory_says_more_of_that_part() -> None:
+    known = surroundings({10: [1, 0], 110: [0, 1]}, {}, 1, 101)._replace(part_shares=np.array([0.5, 0.01]))
+    assert order(fused([candidate(1), candidate(101)], known, user_boost=1.0)) == [101, 1]
+
+
+def test_a_chunk_among_close_ones_is_ahead_of_one_among_others() -> None:
+    closeness = {1: 0.5, 2: 0.1, 101: 0.5, 102: 0.5, 201: 0.0}
+    assert found(1, 101, 201, words={}, closeness=closeness) == [101, 1, 201]
+
+
+def test_one_of_many_chunks_of_a_turn_stands_behind_a_turn_of_its_own() -> None:
+    known = surroundings({1: [1], 101: [1], 201: [0]}, {})
+    candidates = [candidate(1, turn_chunks=4), candidate(101), candidate(201)]
+    assert order(fused(candidates, known, user_boost=1.0))[0] == 101
 
 
 def test_ties_stand_in_order_of_position() -> None:
-    assert order(candidate(7, 0.5, None), candidate(3, 0.5, None), candidate(5, 0.5, None)) == [3, 5, 7]
+    assert found(70, 30, 50, words={}) == [30, 50, 70]
 
 
 def test_equals_share_the_last_of_their_ranks() -> None:
-    ranked = fused([candidate(1, 0.9, 1.0), candidate(2, 0.8, 1.0), candidate(3, 0.7, 5.0)], k=60, user_boost=1.0)
+    candidates = [Candidate(one, one, "user", 1, 0.9, score) for one, score in ((1, 1.0), (2, 1.0), (3, 5.0))]
+    ranked = fused(candidates, surroundings({}, {}, 1, 2, 3), user_boost=1.0)
     assert {one.candidate.id: one.word_rank for one in ranked} == {1: 3, 2: 3, 3: 1}
 
 
-def test_a_users_words_are_boosted_by_the_factor() -> None:
-    said = candidate(2, 0.8, None, role="user")
-    (alone,) = fused([said], k=60, user_boost=1.0)
-    (boosted,) = fused([said], k=60, user_boost=1.5)
-    assert boosted.score == 1.5 * alone.score
-    assert order(candidate(1, 0.9, None), said, user_boost=1.0) == [1, 2]
-    assert order(candidate(1, 0.9, None), said, user_boost=1.5) == [2, 1]
+def test_a_users_words_are_ahead_by_the_logarithm_of_the_factor() -> None:
+    candidates = [candidate(1), candidate(101, role="user")]
+    known = surroundings({}, {}, 1, 101)
+    assert [one.score for one in fused(candidates, known, user_boost=1.0)] == [0, 0]
+    first, last = fused(candidates, known, user_boost=1.5)
+    assert (first.candidate.id, last.score) == (101, 0)
+    assert first.score == pytest.approx(math.log(1.5))
 
 
-@given(candidate_lists(), st.randoms())
-def test_the_order_does_not_depend_on_how_candidates_come(candidates: list[Candidate], random: Random) -> None:
-    ranked = fused(candidates, k=60, user_boost=1.5)
+@given(cases(), st.randoms())
+def test_the_order_does_not_depend_on_how_candidates_come(
+    case: tuple[list[Candidate], Surroundings], random: Random
+) -> None:
+    candidates, known = case
+    ranked = fused(candidates, known, user_boost=1.5)
     shuffled = list(candidates)
     random.shuffle(shuffled)
-    assert fused(shuffled, k=60, user_boost=1.5) == ranked
-    assert sorted(one.candidate.id for one in ranked) == sorted(one.id for one in candidates)
-    assert [one.score for one in ranked] == sorted((one.score for one in ranked), reverse=True)
+    assert fused(shuffled, known, user_boost=1.5) == ranked
+    assert sorted(order(ranked)) == [one.id for one in candidates]
+    scores = [one.score for one in ranked]
+    assert scores == sorted(scores, reverse=True)
+    assert not scores or (scores[-1] == 0 and all(map(math.isfinite, scores)))
 
 
-@given(candidate_lists())
-def test_a_better_rank_never_lowers_a_chunk(candidates: list[Candidate]) -> None:
-    ranked = fused(candidates, k=60, user_boost=1.0)
-    for better in ranked:
-        for worse in ranked:
-            if all(map(_outranks, better[2:], worse[2:])):
-                assert better.score >= worse.score
+@given(cases())
+def test_a_boost_never_lowers_a_users_words(case: tuple[list[Candidate], Surroundings]) -> None:
+    plain, boosted = (order(fused(*case, user_boost=factor)) for factor in (1.0, 3.0))
+    for one in case[0]:
+        if one.role == "user":
+            assert boosted.index(one.id) <= plain.index(one.id)
 
 
-def _outranks(first: int | None, second: int | None) -> bool:
-    return second is None or (first is not None and first <= second)
+@given(st.lists(st.integers(1, 1000), min_size=1, max_size=20, unique=True))
+def test_all_that_a_scale_looks_at_is_asked_for_once(ids: list[int]) -> None:
+    expected = {one + step for one in ids for step in range(-NEAR.reach, NEAR.reach + 1)}
+    assert around(np.array(ids), NEAR).tolist() == sorted(expected)
 
 
 def test_diversity_skips_a_second_of_the_same() -> None:

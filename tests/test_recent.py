@@ -10,7 +10,7 @@ def chunk(turn: int, role: Role, index: int = 0, *, worth: float = 0.0, is_recen
     return LivingChunk(ChunkKey(turn, index, role), 100 * turn + index, 10, 2, 0.0, worth=worth, is_recent=is_recent)
 
 
-EXCHANGES = [chunk(turn, role) for turn, role in ((1, "user"), (2, "assistant"), (3, "user"), (4, "assistant"))]
+EXCHANGES = [chunk(1, "user"), chunk(2, "assistant"), chunk(3, "user"), chunk(4, "assistant")]
 
 
 def test_the_newest_exchanges_that_fit_are_recent_with_both_turns() -> None:

@@ -63,14 +63,14 @@ def keys_of(plan: ResurrectionPlan) -> list[ChunkKey]:
     [
         (assistant(30, 5), (user(29), assistant(30))),
         (assistant(30), (user(29),)),
-        (user(29, 2), (assistant(30), user(29))),
-        (user(29), (assistant(30),)),
+        (user(29, 2), (user(29),)),
+        (user(29), ()),
         (ChunkKey(7, 3, "system"), ()),
         (assistant(0, 1), (assistant(0),)),
         (assistant(0), ()),
     ],
 )
-def test_a_group_is_the_chunk_and_the_anchors_it_was_embedded_with(
+def test_a_group_is_the_chunk_its_turns_opening_and_an_answers_question(
     key: ChunkKey, anchors: tuple[ChunkKey, ...]
 ) -> None:
     assert group_keys(key) == (key, *anchors)
@@ -187,7 +187,7 @@ def test_reasons_say_how_a_chunk_was_found_and_whose_anchor_it_is() -> None:
 )
 def test_reasons_name_only_what_found_it(candidate: Candidate, reason: str) -> None:
     plan = planned([candidate], memory(user(1), assistant(2)))
-    assert [revival.reason for revival in plan.revivals] == [reason, "Opens the answer to 1:0 (user)."]
+    assert [revival.reason for revival in plan.revivals] == [reason]
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_the_universal_budget_is_what_message_and_reply_leave(context: int, cap:
 @pytest.mark.parametrize(
     ("settings", "budget"),
     [
-        (WeaveSettings(), 3072),
+        (WeaveSettings(), 2048),
         (WeaveSettings(budget_tokens=1500), 1500),
         (WeaveSettings(budget_tokens=9000), 4096),
         (WeaveSettings(budget_share=0), 0),

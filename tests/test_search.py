@@ -147,7 +147,7 @@ def test_a_hit_says_why(open_talk: Talks) -> None:
     assert (both.chunk.text, both.vector_rank, both.word_rank) == ("owl owl", 1, 1)
     assert both.similarity == pytest.approx(1, abs=1e-4)
     assert both.word_score is not None
-    assert both.score == pytest.approx(2 / (ALIKE.rank_constant + 1))
+    assert both.score > meaning.score > 0
     assert (unembedded.chunk.text, unembedded.similarity, unembedded.vector_rank) == ("an owl", None, None)
     assert unembedded.word_rank == 2
     assert (meaning.chunk.text, meaning.word_rank, meaning.word_score) == ("low wool", None, None)
@@ -155,12 +155,12 @@ def test_a_hit_says_why(open_talk: Talks) -> None:
 
 
 def test_a_user_is_preferred_by_the_boost(open_talk: Talks) -> None:
-    for settings, first in ((ALIKE, "owl owls"), (SearchSettings(), "owls owls of")):
+    for settings, first in ((ALIKE, "assistant"), (SearchSettings(), "user")):
         talk = open_talk(settings=settings)
         if settings is ALIKE:
             talk.say("owl owls", "assistant")
-            talk.say("owls owls of", "user")
-        assert talk.find("owl owls")[0] == first
+            talk.say("owl owls", "user")
+        assert talk.hits("owl owls")[0].chunk.key.role == first
 
 
 def test_equal_chunks_stand_in_order_of_position(open_talk: Talks) -> None:
@@ -216,7 +216,7 @@ def test_filters_do_not_empty_the_result(open_talk: Talks) -> None:
     rare = [talk.say(f"a bird {number}", "system") for number in range(3)]
     for _ in range(150):
         talk.say("owl owl owl", "assistant")
-    assert [hit.chunk.key for hit in talk.hits("owl", limit=5, roles=["system"])] == rare
+    assert {hit.chunk.key for hit in talk.hits("owl", limit=5, roles=["system"])} == set(rare)
 
 
 def test_deleted_never_appears(open_talk: Talks) -> None:
@@ -280,7 +280,9 @@ def test_words_that_many_chunks_have_are_not_looked_for(open_talk: Talks) -> Non
     for _ in range(60):
         talk.say("the rain", embed=False)
     talk.say("the owl", embed=False)
-    assert talk.find("The owl of Minerva") == ["the owl"]
+    first, *beside = talk.hits("The owl of Minerva")
+    assert (first.chunk.text, first.word_rank) == ("the owl", 1)
+    assert [hit.word_rank for hit in beside] == [None]
     assert len(talk.find("the Minerva", limit=99)) == 61
 
 

@@ -3,10 +3,12 @@
 from datetime import datetime, timedelta
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halo_weave.memory.records import PART
 from halo_weave.memory.store import Store
 from made_up_chunks import TIME, text_chunk, written_texts
 
@@ -81,7 +83,7 @@ def test_an_outline_has_what_a_search_must_know(store: Store) -> None:
     store.delete([store.chunks_by_ids([gone])[0].chunk.key], "test")
     found = {outline.id: outline for outline in store.outlines_by_ids([gone, chunk_id, 999], with_metadata=True)}
     assert found.keys() == {gone, chunk_id}
-    assert found[chunk_id] == (chunk_id, "user", 7, TIME, False, {"a": [1]})
+    assert found[chunk_id] == (chunk_id, "user", 7, TIME, False, 1, {"a": [1]})
     assert found[gone].deleted
     assert store.outlines_by_ids([chunk_id])[0].metadata is None
 
@@ -115,3 +117,14 @@ def test_words_may_be_looked_for_among_some_chunks_only(store: Store) -> None:
     assert among == [match for match in everywhere if match.id != ids[1]]
     assert store.search_words(["sea"], 1, among=ids[2:]) == [match for match in among if match.id == ids[3]]
     assert store.search_words(["sea"], 9, among=[]) == []
+
+
+def test_places_tell_how_often_terms_stand_in_chunks_and_how_far_they_are_spread(store: Store) -> None:
+    ids = written_texts(store, "the sea, the SEA", "a hill by the sea", "hills", *["nothing"] * PART, "sea")
+    terms = ["sea", "hill", "sea hill", "none", "…"]
+    places = store.word_places(terms, np.array([0, *ids[:3], 999]))
+    assert places.frequencies.tolist() == [[0, 2, 1, 0, 0], [0, 0, 1, 1, 0], [0, 0, 1, 0, 0], [0] * 5, [0] * 5]
+    assert (places.having.tolist(), places.parts) == ([2, 1, 1, 0, 0], 2)
+    assert store.word_places([], np.array(ids)).frequencies.shape == (0, len(ids))
+    store.delete([store.chunks_by_ids(ids[:1])[0].chunk.key], "test")
+    assert store.word_places(["sea"], np.array(ids[:3])).frequencies.tolist() == [[0, 1, 0]]

@@ -55,7 +55,7 @@ def test_what_is_dim_gives_way_to_it_and_the_latest_turns_stay(tmp_path: Path) -
         assert _returned(here)
         assert events(here, "buried")
         assert any("river3" in text for text in _texts(here))
-        assert size > 300
+        assert size > 250
         assert here.life.size() <= 600
         positions = positions_of(list(here.life.context))
         assert positions == sorted(set(positions))

@@ -215,6 +215,19 @@ def test_deleted_chunks_are_never_found(memory: Memory) -> None:
     assert all(found(reopened, query, 100) <= set(memory.vectors) for query in QUERIES)
 
 
+def test_similarities_of_given_chunks_come_from_file_memory_and_store_alike(memory: Memory) -> None:
+    index = memory.built_index()
+    new = memory.write(clustered(3, DIMENSIONS, seed=5))
+    gone = sorted(memory.vectors)[10]
+    memory.delete([gone])
+    ids = np.array([-1, *sorted({*sorted(memory.vectors)[:20], gone, *new}), 10**6])
+    similarities = dict(zip(ids.tolist(), index.similarities(QUERIES[0], ids).tolist(), strict=True))
+    assert {one for one, value in similarities.items() if np.isnan(value)} == {-1, gone, 10**6}
+    for one in memory.vectors.keys() & similarities.keys():
+        assert similarities[one] == pytest.approx(float(memory.vectors[one] @ QUERIES[0]), abs=1e-3)
+    index.close()
+
+
 def test_a_changed_vector_is_found_where_it_is_now(memory: Memory) -> None:
     index = memory.index()
     far, near = clustered(2, DIMENSIONS, seed=7)

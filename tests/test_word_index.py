@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -60,6 +61,10 @@ class Memory:
             expected, found = (one.search_words(terms, 5, among=among) for one in (self.truth, self.store))
             assert found == expected
             assert self.store.count_words(terms) == self.truth.count_words(terms)
+            ids = np.arange(-2, 1000, 3)
+            true_places, places = (one.word_places(terms, ids) for one in (self.truth, self.store))
+            assert (places.frequencies == true_places.frequencies).all()
+            assert (places.having.tolist(), places.parts) == (true_places.having.tolist(), true_places.parts)
 
     @property
     def uses_file(self) -> bool:

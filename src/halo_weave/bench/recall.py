@@ -21,7 +21,6 @@ from halo_weave.engine.llamacpp.library import load_library
 from halo_weave.engine.llamacpp.model import Model
 from halo_weave.engine.llamacpp.vocabulary import Vocabulary
 from halo_weave.memory.embedding import Embedder, open_embedder
-from halo_weave.memory.embedding_text import partner
 from halo_weave.memory.indexing import Indexer
 from halo_weave.memory.records import Chunk, ChunkKey
 from halo_weave.memory.search import ChunkFilter, Hit, MemorySearch
@@ -30,6 +29,7 @@ from halo_weave.memory.vector_index import VectorIndex
 from halo_weave.memory.vectors import Vectors
 from halo_weave.paths import bundled_model_path, cache_folder
 from halo_weave.text.chunking import chunks_of
+from halo_weave.weave.resurrection import group_keys
 
 BUDGETS = (512, 1024, 2048)
 FIRST_TURNS = (5, 10, 20)
@@ -86,9 +86,7 @@ class Stream:
 
     def anchors(self, key: ChunkKey) -> Iterator[ChunkKey]:
         """The openings that a chunk brings with it, as far as they are there."""
-        for turn in (key.turn, other[0] if (other := partner(key.turn, key.role)) else None):
-            if turn is not None and (keys := self.chunks_of_turn.get(turn)):
-                yield keys[0]
+        return (anchor for anchor in group_keys(key)[1:] if anchor in self.tokens_of)
 
 
 def remember_all(store: SqliteStore, turns: Iterable[Turn], vocabulary: Vocabulary) -> Stream:

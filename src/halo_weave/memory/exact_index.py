@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.memory.nearest import Ids, Nearest, best_first, similarities_to
+from halo_weave.memory.nearest import Ids, Nearest, Similarities, best_first, similarities_to
 from halo_weave.memory.records import VectorMatrix
 
 _FIRST_CAPACITY = 256
@@ -45,6 +45,14 @@ class ExactIndex:
         if not count:
             return Nearest(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
         return best_first(self._ids[:count], similarities_to(query, self._rows[:count]), limit)
+
+    def similarities(self, query: NDArray[np.float32], ids: Ids) -> Similarities:
+        """NaN for chunks that are not here."""
+        places = np.array([self._row_of.get(chunk_id, -1) for chunk_id in ids.tolist()], dtype=np.int64)
+        result = np.full(len(ids), np.nan, dtype=np.float32)
+        is_here = places >= 0
+        result[is_here] = similarities_to(query, self._rows[places[is_here]])
+        return result
 
     def _reserve(self, count: int, dimensions: int) -> None:
         if count <= len(self._ids):

@@ -2,6 +2,7 @@
 
 import itertools
 import unicodedata
+from typing import NamedTuple
 
 from halo_weave.memory.store import Store
 
@@ -19,6 +20,13 @@ def terms_of(text: str) -> list[str]:
     return list(dict.fromkeys(spaced.casefold().split()))
 
 
+class Term(NamedTuple):
+    """`share` is how many of all chunks have it, as a part of 1; never 0, as the next chunk may have it."""
+
+    text: str
+    share: float
+
+
 class TellingTerms:
     """Leaves out the words that more than this share of all chunks have, and in a large memory as many of the commonest
     as it takes: they cost the most and say the least."""
@@ -27,7 +35,7 @@ class TellingTerms:
         self._store = store
         self._largest_share = largest_share
 
-    def of(self, text: str) -> list[str]:
+    def of(self, text: str) -> list[Term]:
         """All words of the text if each is common or unknown."""
         terms = terms_of(text)
         counts = self._store.count_words(terms)
@@ -37,4 +45,5 @@ class TellingTerms:
         rarest = sorted(telling, key=lambda term: having[term])
         read = list(itertools.accumulate(having[term] for term in rarest))
         affordable = {*rarest[:1], *(term for term, total in zip(rarest, read, strict=True) if total <= _MOST_READ)}
-        return [term for term in telling if term in affordable] or terms
+        chosen = [term for term in telling if term in affordable] or terms
+        return [Term(term, min(1.0, (having[term] or 1) / max(counts.chunks, 1))) for term in chosen]

@@ -1,16 +1,13 @@
-"""From rankings to one order, as pure functions.
+"""From what chunks and their surroundings say to one order, as pure functions.
 
-A chunk's score is the sum over rankings of 1 / (k + rank), ranks from 1, times the boost if a user said it. Ranks need
-no common scale, and a chunk that several rankings know beats one that a single ranking puts first.
+People do not repeat names and topics in every sentence: what a question asks for by three words is said in one chunk,
+two of them in the chunks before. So each candidate is judged at three scales: alone, with its neighbours, and with the
+part of the talk around it; by the words of the question that stand there, and by how close in meaning it is. Each of
+these becomes a number of standard deviations above the mean of all candidates, and their weighted sum is the score.
 
-There are three rankings: by meaning, by the chunk's own words, and by the words in and around it. The last two share
-one vote. People do not repeat names and topics in every sentence: what a question asks for by three words is said in
-one chunk, two of them in the chunks before. So the words that were found in a chunk count half in its neighbours, a
-quarter in the next ones, and so on.
-
-What a boost b is worth depends on k: a user's chunk at rank r counts like another's at rank (k + r) / b - k. With the
-usual k of 60 a factor of 1.5 would lift rank 31 to the top, and who spoke would decide more than what was said; with
-k = 10 it lifts rank 6 to the top and rank 20 to 10.
+Two things are known before anything is asked. A turn that was divided into many chunks says one thing in many of them,
+so each is less likely to be what is looked for. And what a user said is worth the boost. Both are factors on the odds,
+of which the score is the logarithm.
 """
 
 import math
@@ -20,12 +17,30 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.memory.records import Role
+from halo_weave.memory.bm25 import K1
+from halo_weave.memory.records import PART, Role
 
 Ranks = dict[int, int]
 """Ranks from 1 by chunk id."""
-_REACH = 4
-"""Chunks on each side whose words count."""
+Values = NDArray[np.float64]
+
+
+class Scale(NamedTuple):
+    """How far around a chunk to look, and what a chunk one step farther counts; ids follow the order of the talk."""
+
+    reach: int
+    decay: float
+
+    @property
+    def weights(self) -> dict[int, float]:
+        return {step: self.decay ** abs(step) for step in range(-self.reach, self.reach + 1)}
+
+
+ALONE, CLOSE, NEAR, WIDE = Scale(0, 1.0), Scale(2, 0.5), Scale(4, 0.5), Scale(PART // 2, 1.0)
+_WEIGHTS_OF_WORDS = {ALONE: 0.2, NEAR: 0.5, WIDE: 0.5}
+_WEIGHTS_OF_MEANING = {ALONE: 0.3, CLOSE: 0.5}
+_DILUTION = 1.5
+"""The power of the number of a turn's chunks by which the odds of each are divided."""
 
 
 class Candidate(NamedTuple):
@@ -34,8 +49,22 @@ class Candidate(NamedTuple):
     id: int
     position: int
     role: Role
+    turn_chunks: int
     similarity: float | None
     word_score: float | None
+
+
+class Surroundings(NamedTuple):
+    """Chunks around the candidates and those themselves, by ascending ids: how often each term stands in each, a row
+    for every term, and how close they are, NaN where that is not known. `shares` is how many of all chunks have each
+    term, `part_shares` how many of all parts of the memory, both above 0 and up to 1: the fewer, the more it says. A
+    name may be rare in sentences and everywhere, or rare and all in one place."""
+
+    ids: NDArray[np.int64]
+    frequencies: Values
+    shares: Values
+    part_shares: Values
+    similarities: Values
 
 
 class Ranked(NamedTuple):
@@ -45,22 +74,31 @@ class Ranked(NamedTuple):
     score: float
     vector_rank: int | None
     word_rank: int | None
-    around_rank: int | None
+    similarity: float | None
 
 
-def fused(candidates: Sequence[Candidate], *, k: int, user_boost: float) -> list[Ranked]:
-    """Best first; what is equal stands in order of position."""
+def around(ids: NDArray[np.int64], scale: Scale) -> NDArray[np.int64]:
+    """The chunks that a scale looks at, with those themselves, ascending."""
+    return np.unique(np.add.outer(np.array(list(scale.weights)), ids))
+
+
+def fused(candidates: Sequence[Candidate], surroundings: Surroundings, *, user_boost: float) -> list[Ranked]:
+    """Best first; what is equal stands in order of position. The last one has a score of 0."""
+    if not candidates:
+        return []
+    candidates = sorted(candidates)
+    ids = np.array([one.id for one in candidates])
+    scores = _from_surroundings(ids, surroundings)
+    scores -= _DILUTION * np.log([one.turn_chunks for one in candidates])
+    scores += math.log(user_boost) * np.array([one.role == "user" for one in candidates])
+    scores = np.round(scores - scores.min(), 9)  # sums in another order differ beyond that
     by_vector = _ranks({one.id: one.similarity for one in candidates if one.similarity is not None})
-    word_scores = {one.id: one.word_score for one in candidates if one.word_score is not None}
-    by_words = _ranks(word_scores)
-    by_words_around = _ranks(_with_neighbours(word_scores, [one.id for one in candidates]))
-    ranked = []
-    for candidate in candidates:
-        ranks = (by_vector.get(candidate.id), by_words.get(candidate.id), by_words_around.get(candidate.id))
-        votes = zip((1.0, 0.5, 0.5), ranks, strict=True)
-        score = math.fsum(vote / (k + rank) for vote, rank in votes if rank is not None)
-        boost = user_boost if candidate.role == "user" else 1.0
-        ranked.append(Ranked(candidate, boost * score, *ranks))
+    by_words = _ranks({one.id: one.word_score for one in candidates if one.word_score is not None})
+    similarities = surroundings.similarities[_places(surroundings.ids, ids)]
+    ranked = [
+        Ranked(one, score, by_vector.get(one.id), by_words.get(one.id), None if math.isnan(similarity) else similarity)
+        for one, score, similarity in zip(candidates, scores.tolist(), similarities.tolist(), strict=True)
+    ]
     return sorted(ranked, key=lambda one: (-one.score, one.candidate.position))
 
 
@@ -69,7 +107,7 @@ def diverse(scores: NDArray[np.float64], alike: NDArray[np.float32], share: floa
     rest on being unlike what was chosen before. `alike` is the cosine of each with each; scores come best first."""
     if not len(scores):
         return []
-    relevance = share * scores / scores.max()
+    relevance = share * scores / (scores.max() or 1.0)
     closest = np.full(len(scores), -np.inf)
     chosen = [0]
     is_open = np.ones(len(scores), dtype=bool)
@@ -83,18 +121,41 @@ def diverse(scores: NDArray[np.float64], alike: NDArray[np.float32], share: floa
     return chosen
 
 
-def _with_neighbours(word_scores: dict[int, float], ids: Sequence[int]) -> dict[int, float]:
-    """What words are worth in each chunk together with those around it; ids follow the order in which chunks came."""
-    if not word_scores:
-        return {}
-    having = np.array(sorted(word_scores))
-    scores = np.array([word_scores[one] for one in having.tolist()])
-    wanted = np.array(ids)
-    near = np.zeros(len(wanted))
-    for step in range(-_REACH, _REACH + 1):
-        places = np.minimum(np.searchsorted(having, wanted + step), len(having) - 1)
-        near += np.where(having[places] == wanted + step, scores[places], 0.0) * 0.5 ** abs(step)
-    return {one: score for one, score in zip(ids, near.tolist(), strict=True) if score > 0}
+def _from_surroundings(ids: NDArray[np.int64], known: Surroundings) -> Values:
+    is_known = ~np.isnan(known.similarities)
+    similarities = np.where(is_known, known.similarities, 0.0)
+    scores = np.zeros(len(ids))
+    for scale, weight in _WEIGHTS_OF_WORDS.items():
+        frequencies = _gathered(known.frequencies, known.ids, ids, scale)
+        worth = -np.log(known.part_shares if scale is WIDE else known.shares)
+        scores += weight * _standardised(worth @ (frequencies / (frequencies + K1)))
+    for scale, weight in _WEIGHTS_OF_MEANING.items():
+        totals, counts = (_gathered(one, known.ids, ids, scale) for one in (similarities, is_known.astype(np.float64)))
+        scores += weight * _standardised(np.where(counts > 0, totals / np.maximum(counts, 1e-9), math.nan))
+    return scores
+
+
+def _gathered(values: Values, known: NDArray[np.int64], ids: NDArray[np.int64], scale: Scale) -> Values:
+    """The sum of what stands around each of the ids, by the weights of the scale."""
+    steps, weights = (np.array(list(one)) for one in (scale.weights.keys(), scale.weights.values()))
+    wanted = np.add.outer(steps, ids)
+    places = _places(known, wanted)
+    counted = np.where(known[places] == wanted, weights[:, np.newaxis], 0.0)
+    total: Values = np.einsum("...si,si->...i", values[..., places], counted)
+    return total
+
+
+def _places(known: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.intp]:
+    return np.minimum(np.searchsorted(known, ids), len(known) - 1)
+
+
+def _standardised(values: Values) -> Values:
+    """As standard deviations above the mean; what is not known is like the mean, and so is all if all are alike."""
+    is_known = ~np.isnan(values)
+    if not is_known.any():
+        return np.zeros(len(values))
+    mean, deviation = values[is_known].mean(), values[is_known].std()
+    return np.where(is_known, values - mean, 0.0) / (deviation if deviation > 1e-9 else math.inf)
 
 
 def _ranks(values: dict[int, float]) -> Ranks:

@@ -171,6 +171,19 @@ class WordCounts(NamedTuple):
     having: list[int]
 
 
+PART = 32
+"""Ids, and so about chunks, that make a part of the talk."""
+
+
+class WordPlaces(NamedTuple):
+    """How often each term stands in each chunk that was asked for, a row for every term; and in how many of all `parts`
+    of the memory each stands."""
+
+    frequencies: NDArray[np.float64]
+    having: NDArray[np.int64]
+    parts: int
+
+
 class Outline(NamedTuple):
     """What a search has to know about a chunk before it is shown. `metadata` is None unless it was asked for."""
 
@@ -179,6 +192,8 @@ class Outline(NamedTuple):
     first_position: int
     time: datetime
     deleted: bool
+    turn_chunks: int
+    """Into how many its turn was divided."""
     metadata: dict[str, Any] | None
 
 

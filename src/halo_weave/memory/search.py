@@ -12,8 +12,8 @@ from halo_weave.errors import InputError
 from halo_weave.memory.embedding import Embedder
 from halo_weave.memory.meanwhile import Meanwhile
 from halo_weave.memory.nearest import best_first, similarities_to
-from halo_weave.memory.query_terms import TellingTerms
-from halo_weave.memory.ranking import Candidate, Ranked, diverse, fused
+from halo_weave.memory.query_terms import TellingTerms, Term
+from halo_weave.memory.ranking import CLOSE, WIDE, Candidate, Ranked, Surroundings, around, diverse, fused
 from halo_weave.memory.records import Chunk, Outline, Role
 from halo_weave.memory.search_settings import SearchSettings
 from halo_weave.memory.store import Store
@@ -28,9 +28,10 @@ Vector = NDArray[np.float32]
 class Hit(msgspec.Struct, frozen=True):
     """A chunk and why it was found.
 
-    `score` is what the order follows from, unless diversity was asked for. Ranks count from 1 among what the filters
-    let through, and are None where meaning or words did not put the chunk forward. `similarity` is the cosine to the
-    question, None if the chunk has no vector yet; `word_score` is BM25.
+    `score` is what the order follows from, unless diversity was asked for: the logarithm of how much likelier the chunk
+    is to be meant than the last one that was looked at. Ranks count from 1 among what the filters let through, and are
+    None where meaning or words did not put the chunk forward themselves: it then stands beside what they did.
+    `similarity` is the cosine to the question, None if the chunk has no vector yet; `word_score` is BM25.
     """
 
     id: int
@@ -39,7 +40,6 @@ class Hit(msgspec.Struct, frozen=True):
     similarity: float | None
     vector_rank: int | None
     word_rank: int | None
-    around_rank: int | None
     word_score: float | None
 
 
@@ -128,21 +128,41 @@ class MemorySearch:
         depth = max(limit, self._settings.candidates)
         # The embedder wants all processors for itself; what shares them slows it down more than it gains.
         vector = embedded()
-        by_words = Meanwhile(lambda: candidates.by_words(self._terms.of(text), depth))
+        by_words = Meanwhile(lambda: self._by_words(text, candidates, depth))
         try:
             similarities = candidates.nearest(vector, depth)
         finally:
             by_words.wait()
-        word_scores = by_words.result()
+        terms, word_scores = by_words.result()
+        found = candidates.with_neighbours({*similarities, *word_scores})
         ranked = fused(
-            [
-                candidates.candidate(chunk_id, similarities.get(chunk_id), word_scores.get(chunk_id))
-                for chunk_id in dict.fromkeys((*similarities, *word_scores))
-            ],
-            k=self._settings.rank_constant,
+            [candidates.candidate(one, similarities.get(one), word_scores.get(one)) for one in found],
+            self._surroundings(found, terms, vector),
             user_boost=self._settings.user_boost,
         )
-        return self._hits(self._chosen(ranked, limit, mmr_lambda), vector)
+        return self._hits(self._chosen(ranked, limit, mmr_lambda))
+
+    def _by_words(self, text: str, candidates: "_Candidates", depth: int) -> tuple[list[Term], dict[int, float]]:
+        terms = self._terms.of(text)
+        return terms, candidates.by_words([term.text for term in terms], depth)
+
+    def _surroundings(self, found: Collection[int], terms: Sequence[Term], vector: Vector) -> Surroundings:
+        ids = np.array(sorted(found), dtype=np.int64)
+        wide, close = around(ids, WIDE), around(ids, CLOSE)
+        by_words = Meanwhile(lambda: self._store.word_places([term.text for term in terms], wide))
+        similarities = np.full(len(wide), np.nan)
+        try:
+            similarities[np.searchsorted(wide, close)] = self._index.similarities(vector, close)
+        finally:
+            by_words.wait()
+        places = by_words.result()
+        return Surroundings(
+            ids=wide,
+            frequencies=places.frequencies,
+            shares=np.array([term.share for term in terms]),
+            part_shares=np.maximum(places.having, 1) / places.parts,
+            similarities=similarities,
+        )
 
     def _chosen(self, ranked: list[Ranked], limit: int, mmr_lambda: float | None) -> list[Ranked]:
         if mmr_lambda is None:
@@ -153,20 +173,16 @@ class MemorySearch:
         scores = np.array([one.score for one in ranked])
         return [ranked[place] for place in diverse(scores, matrix @ matrix.T, mmr_lambda, limit)]
 
-    def _hits(self, ranked: Sequence[Ranked], query: Vector) -> list[Hit]:
+    def _hits(self, ranked: Sequence[Ranked]) -> list[Hit]:
         chunks = dict(self._store.chunks_by_ids([one.candidate.id for one in ranked]))
-        found_by_words_alone = [one.candidate.id for one in ranked if one.candidate.similarity is None]
-        ids, vectors = self._store.vectors_by_ids(self._embedder.name, found_by_words_alone)
-        similarities = dict(_pairs(ids, similarities_to(query, vectors)))
         return [
             Hit(
                 id=one.candidate.id,
                 chunk=chunks[one.candidate.id],
                 score=one.score,
-                similarity=similarities.get(one.candidate.id, one.candidate.similarity),
+                similarity=one.similarity,
                 vector_rank=one.vector_rank,
                 word_rank=one.word_rank,
-                around_rank=one.around_rank,
                 word_score=one.candidate.word_score,
             )
             for one in ranked
@@ -207,7 +223,14 @@ class _Candidates:
 
     def candidate(self, chunk_id: int, similarity: float | None, word_score: float | None) -> Candidate:
         outline = self._passed[chunk_id]
-        return Candidate(chunk_id, outline.first_position, outline.role, similarity, word_score)
+        return Candidate(chunk_id, outline.first_position, outline.role, outline.turn_chunks, similarity, word_score)
+
+    def with_neighbours(self, found: Collection[int]) -> list[int]:
+        """What was found and what stands right beside it, as far as it passes the filter."""
+        beside = {chunk_id + step for chunk_id in found for step in (-1, 1)}.difference(found)
+        if self._among is None:
+            self._look_at(sorted(beside))
+        return [*found, *(chunk_id for chunk_id in beside if chunk_id in self._passed)]
 
     def _all_if_few(self) -> list[int] | None:
         since, until = self._wanted.since, self._wanted.until

@@ -8,18 +8,16 @@ import msgspec
 class SearchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     user_boost: Annotated[
         float,
-        msgspec.Meta(ge=0.1, le=10, description="Factor on the score of what a user said; 1 treats all alike."),
+        msgspec.Meta(ge=0.1, le=10, description="Factor on the odds of what a user said; 1 treats all alike."),
     ] = 1.5
-    rank_constant: Annotated[
-        int,
-        msgspec.Meta(
-            ge=1, le=10_000, description="Added to every rank: the larger, the less do the first ranks stand out."
-        ),
-    ] = 10
     candidates: Annotated[
         int,
-        msgspec.Meta(ge=10, le=10_000, description="Chunks that meaning and words each put forward, at least."),
-    ] = 100
+        msgspec.Meta(
+            ge=10,
+            le=10_000,
+            description="Chunks that meaning and words each put forward, at least; their neighbours come with them.",
+        ),
+    ] = 64
     common_words_share: Annotated[
         float,
         msgspec.Meta(gt=0, le=1, description="Words in more than this share of all chunks are not looked for."),

@@ -41,7 +41,10 @@ def _outlines(
 ) -> list[Outline]:
     metadata = "metadata" if with_metadata else "NULL"
     rows = connection.execute(
-        f"SELECT id, role, first_position, time, deleted, {metadata} FROM chunks WHERE {where}", parameters
+        "SELECT id, role, first_position, time, deleted,"
+        f" (SELECT max(number) + 1 FROM chunks AS beside WHERE beside.turn = chunks.turn), {metadata}"
+        f" FROM chunks WHERE {where}",
+        parameters,
     )
     return [
         Outline(
@@ -50,7 +53,8 @@ def _outlines(
             stored_number(position),
             time_of_microseconds(time),
             bool(deleted),
+            turn_chunks,
             None if text is None else msgspec.json.decode(text),
         )
-        for chunk_id, role, position, time, deleted, text in rows
+        for chunk_id, role, position, time, deleted, turn_chunks, text in rows
     ]

@@ -5,20 +5,23 @@ at hand. What it gives is the same, so a question that it is not made for goes t
 """
 
 import sqlite3
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from halo_weave.memory import sqlite_settings
 from halo_weave.memory.bm25 import Totals
-from halo_weave.memory.records import WordCounts, WordMatch
+from halo_weave.memory.records import PART, WordCounts, WordMatch, WordPlaces
 from halo_weave.memory.sqlite_counters import read_counters
 from halo_weave.memory.sqlite_database import Database
-from halo_weave.memory.sqlite_tokenizer import words_and_places
+from halo_weave.memory.sqlite_tokenizer import Tokenizer, words_and_places
 from halo_weave.memory.word_index import WordIndex
-from halo_weave.memory.word_index_file import Origin, Words
+from halo_weave.memory.word_index_file import Origin, Words, add_where_found
 
 _SAMPLES = 64
 _TOTALS_ROW = 1
@@ -29,6 +32,8 @@ class SqliteWords:
 
     def __init__(self, database: Database, from_chunks: int | None) -> None:
         self._database = database
+        self._tokenizer = Tokenizer()
+        self._tokenizing = threading.Lock()
         self._index = (
             None if from_chunks is None else WordIndex(index_path(database.path), self._source, from_chunks=from_chunks)
         )
@@ -38,7 +43,7 @@ class SqliteWords:
         if not phrases or limit < 1:
             return []
         with self._database.reading() as connection:
-            if self._index is not None and (words := self._single_words(self._index, phrases)) is not None:
+            if self._index is not None and (words := self._single_words(phrases)) is not None:
                 found = self._index.best(_View(connection), [word for word in words if word], limit, among)
                 if found is not None:
                     return found
@@ -57,11 +62,28 @@ class SqliteWords:
         with self._database.reading() as connection:
             chunks = _View(connection).totals().chunks
             phrases = [_spaced(term) for term in terms]
-            if self._index is not None and (words := self._single_words(self._index, phrases)) is not None:
+            if self._index is not None and (words := self._single_words(phrases)) is not None:
                 counts = self._index.counts(_View(connection), words)
                 if counts is not None:
                     return WordCounts(chunks, counts)
             return WordCounts(chunks, [_count(connection, phrase) for phrase in phrases])
+
+    def places(self, terms: Sequence[str], ids: NDArray[np.int64]) -> WordPlaces:
+        words_of_terms = self._words_of([_spaced(term) for term in terms])
+        words = list(dict.fromkeys(word for own in words_of_terms for word in own))
+        with self._database.reading() as connection:
+            view = _View(connection)
+            found = None if self._index is None else self._index.places(view, words, ids)
+            places = dict(zip(words, view.places(words, ids) if found is None else found, strict=True))
+            parts = view.last_id() // PART + 1
+        nothing = (np.zeros(len(ids)), 0)
+        of_terms = [[places[word] for word in own] or [nothing] for own in words_of_terms]
+        rows = [np.minimum.reduce([row for row, _ in own]) for own in of_terms]
+        return WordPlaces(
+            np.array(rows, dtype=np.float64).reshape(len(terms), len(ids)),
+            np.array([min(having for _, having in own) for own in of_terms], dtype=np.int64),
+            parts,
+        )
 
     def wait_until_indexed(self) -> None:
         if self._index is not None:
@@ -75,13 +97,17 @@ class SqliteWords:
             index_path(self._database.path).unlink(missing_ok=True)
 
     def close(self) -> None:
+        self._tokenizer.close()
         if self._index is not None:
             self._index.close()
 
-    @staticmethod
-    def _single_words(index: WordIndex, phrases: Sequence[str]) -> list[bytes] | None:
+    def _words_of(self, phrases: Sequence[str]) -> list[list[bytes]]:
+        with self._tokenizing:
+            return self._tokenizer.words_of(phrases)
+
+    def _single_words(self, phrases: Sequence[str]) -> list[bytes] | None:
         """The word of each phrase, which is empty if it has none; None if one has several."""
-        words = index.words_of(phrases)
+        words = self._words_of(phrases)
         return [b"".join(one) for one in words] if all(len(one) <= 1 for one in words) else None
 
     @contextmanager
@@ -111,11 +137,12 @@ class _View:
         return Totals(*numbers[:2]) if len(numbers) >= 2 else Totals(0, 0)
 
     def origin(self) -> Origin:
-        (last,) = self._connection.execute("SELECT ifnull(max(id), 0) FROM chunks").fetchone()
         newest = self._connection.execute(
             "SELECT id, checksum FROM chunks ORDER BY change DESC LIMIT ?", (_SAMPLES,)
         ).fetchall()
-        return Origin(sqlite_settings.identity(self._connection), self.change_number(), last + 1, dict(newest))
+        return Origin(
+            sqlite_settings.identity(self._connection), self.change_number(), self.last_id() + 1, dict(newest)
+        )
 
     def is_still(self, origin: Origin) -> bool:
         if origin.identity != sqlite_settings.identity(self._connection):
@@ -135,9 +162,28 @@ class _View:
         ).fetchall()
 
     def all_words(self) -> Iterator[Words]:
+        return words_and_places(self._connection, self._instances())
+
+    def last_id(self) -> int:
+        (last,) = self._connection.execute("SELECT ifnull(max(id), 0) FROM chunks").fetchone()
+        return int(last)
+
+    def places(self, words: Sequence[bytes], ids: NDArray[np.int64]) -> list[tuple[NDArray[np.float64], int]]:
+        """For each word how often it stands in each of these chunks, and in how many parts of the memory."""
+        query = f"SELECT group_concat(doc) FROM {self._instances()} WHERE term = ?"
+        found = []
+        for word in words:
+            (listed,) = self._connection.execute(query, (word.decode(errors="replace"),)).fetchone()
+            chunks = np.fromstring(listed or "", dtype=np.int64, sep=",")
+            frequencies = np.zeros(len(ids))
+            add_where_found(frequencies, ids, chunks, np.ones(len(chunks)))
+            found.append((frequencies, len(np.unique(chunks // PART))))
+        return found
+
+    def _instances(self) -> str:
         # Gone again when the transaction is rolled back.
         self._connection.execute("CREATE VIRTUAL TABLE temp.instances_of_words USING fts5vocab (main, words, instance)")
-        return words_and_places(self._connection, "temp.instances_of_words")
+        return "temp.instances_of_words"
 
 
 def _count(connection: sqlite3.Connection, phrase: str) -> int:

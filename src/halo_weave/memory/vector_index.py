@@ -23,7 +23,7 @@ from halo_weave.memory.exact_index import ExactIndex
 from halo_weave.memory.file_lock import FileLock
 from halo_weave.memory.giving_way import give_way
 from halo_weave.memory.index_building import write_index_file
-from halo_weave.memory.nearest import Nearest, best_first, best_of, similarities_to
+from halo_weave.memory.nearest import Ids, Nearest, Similarities, best_first, best_of, similarities_to
 from halo_weave.memory.records import VectorChanges
 from halo_weave.memory.store import Store
 
@@ -83,6 +83,18 @@ class VectorIndex:
             self._catch_up()
             found = None if self._are_too_many else self._nearest_held(query, limit)
         return self._compare_all(query, limit) if found is None else found
+
+    def similarities(self, query: NDArray[np.float32], ids: Ids) -> Similarities:
+        """Of these chunks, NaN for those without a vector; ids ascend."""
+        with self._lock:
+            self._catch_up()
+            found = self._recent.similarities(query, ids)
+            is_all = self._file is None and not self._are_too_many
+        missing = np.flatnonzero(np.isnan(found))
+        if not is_all and len(missing):
+            stored, vectors = self._store.vectors_by_ids(self._embedder, ids[missing].tolist())
+            found[np.searchsorted(ids, stored)] = similarities_to(query, vectors)
+        return found
 
     def wait_until_built(self) -> None:
         """Returns once no file is being made; searches need not wait for it."""

@@ -21,19 +21,22 @@ from halo_weave.memory import bm25
 from halo_weave.memory.file_lock import FileLock
 from halo_weave.memory.giving_way import give_way
 from halo_weave.memory.recent_words import RecentWords
-from halo_weave.memory.records import WordMatch
+from halo_weave.memory.records import PART, WordMatch
 from halo_weave.memory.sqlite_tokenizer import Tokenizer
 from halo_weave.memory.word_index_file import (
     LARGEST_ID,
+    Frequencies,
     Origin,
     Postings,
     WordIndexFile,
     Words,
+    add_where_found,
+    count_common,
     open_word_index,
     write_word_index,
 )
 
-INDEX_FROM_CHUNKS = 20_000
+INDEX_FROM_CHUNKS = 4_000
 
 _log = logging.getLogger(__name__)
 _FEWEST_OUTSIDE = 2000
@@ -100,9 +103,16 @@ class WordIndex:
                 return None
             return [self._count(self._file.find(word), self._recent.find(word)) for word in words]
 
-    def words_of(self, terms: Sequence[str]) -> list[list[bytes]]:
+    def places(
+        self, source: WordSource, words: Sequence[bytes], ids: NDArray[np.int64]
+    ) -> list[tuple[Frequencies, int]] | None:
+        """For each word how often it stands in each of these chunks, and in how many parts of the memory; None if the
+        store has to be asked itself."""
         with self._lock:
-            return self._tokenizer.words_of(terms)
+            self._catch_up(source)
+            if self._file is None:
+                return None
+            return [self._places(self._file, word, ids) for word in words]
 
     def wait_until_built(self) -> None:
         """Returns once no file is being made; nobody else need wait for it."""
@@ -183,6 +193,19 @@ class WordIndex:
         ids, scores = np.concatenate((ids, recent.ids[places])), np.concatenate((scores, recent_scores))
         best = bm25.best_first(ids[scores > 0], scores[scores > 0], limit)
         return list(map(WordMatch, *(values.tolist() for values in best)))
+
+    def _places(self, file: WordIndexFile, word: bytes, ids: NDArray[np.int64]) -> tuple[Frequencies, int]:
+        frequencies, old, new = np.zeros(len(ids)), file.find(word), self._recent.find(word)
+        recent_ids = self._recent.ids[new.ids]
+        parts = len(recent_parts := np.unique(recent_ids // PART))
+        if old is not None:
+            first, end = np.searchsorted(ids, (0, file.header.origin.id_end))
+            frequencies[first:end] = old.frequencies_of(ids[first:end])
+            frequencies[np.isin(ids, self._outdated)] = 0
+            old_parts = old.parts_without(self._outdated)
+            parts = len(old_parts) + len(recent_parts) - count_common(old_parts, recent_parts)
+        add_where_found(frequencies, ids, recent_ids, new.frequencies)
+        return frequencies, parts
 
     def _count(self, old: Postings | None, new: Postings) -> int:
         outdated = 0 if old is None else int(np.count_nonzero(old.frequencies_of(self._outdated)))

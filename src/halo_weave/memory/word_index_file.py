@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from halo_weave.memory.records import PART
 from halo_weave.memory.sealed_file import SealedFile, open_sealed, write_sealed
 
 FORMAT_VERSION = 1
@@ -24,6 +25,7 @@ _ONE_NUMBER_PER_CHUNK_FROM = 5
 
 Ids = NDArray[np.uint32]
 Numbers = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
+Frequencies = NDArray[np.float64]
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -59,8 +61,8 @@ class Postings(NamedTuple):
     frequencies: Numbers
     ids: Ids | None
 
-    def frequencies_of(self, ids: NDArray[np.integer]) -> NDArray[np.float64]:
-        found: NDArray[np.float64]
+    def frequencies_of(self, ids: NDArray[np.integer]) -> Frequencies:
+        found: Frequencies
         if self.ids is None:
             found = self.frequencies[ids].astype(np.float64)
             return found
@@ -70,6 +72,33 @@ class Postings(NamedTuple):
         found = self.frequencies[places].astype(np.float64)
         found[self.ids[places] != ids] = 0
         return found
+
+    def parts_without(self, ids: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The parts of the memory in which the word stands if it does not count in these chunks."""
+        having: NDArray[Any] = np.flatnonzero(self.frequencies) if self.ids is None else self.ids
+        outdated = ids[self.frequencies_of(ids) > 0]
+        if len(outdated):
+            having = np.delete(having, np.searchsorted(having, outdated))
+        parts = having // PART
+        is_first = np.ones(len(parts), dtype=bool)
+        is_first[1:] = parts[1:] != parts[:-1]
+        return parts[is_first].astype(np.int64)
+
+
+def add_where_found(
+    frequencies: Frequencies, ids: NDArray[np.int64], found: NDArray[np.int64], numbers: NDArray[Any]
+) -> None:
+    """Each number to the place of its id, if it is among the `ids`, which ascend."""
+    if len(ids):
+        places = np.minimum(np.searchsorted(ids, found), len(ids) - 1)
+        is_wanted = ids[places] == found
+        np.add.at(frequencies, places[is_wanted], numbers[is_wanted])
+
+
+def count_common(many: NDArray[np.int64], few: NDArray[np.int64]) -> int:
+    """Numbers that are in both; each ascends."""
+    places = np.searchsorted(many, few)
+    return int(np.count_nonzero(many[places[places < len(many)]] == few[places < len(many)]))
 
 
 class Words(NamedTuple):

@@ -1,8 +1,9 @@
 """Which buried chunks return to a context, and how bright; a plan only, with a reason for each.
 
-What the search found returns in groups: the chunk itself, the other role's anchor and its own turn's anchor, which are
-the very chunks that it was embedded with. What lives already costs nothing, and nothing is counted twice. A group that
-does not fit is skipped, and the next one is tried.
+What the search found returns in groups: the chunk itself, its own turn's anchor, and of an answer the question's anchor
+too. A question is understood without its answer, whose opening would often cost more than the question itself. What
+lives already costs nothing, and nothing is counted twice. A group that does not fit is skipped, and the next one is
+tried.
 """
 
 import itertools
@@ -12,7 +13,6 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from halo_weave.errors import InputError
-from halo_weave.memory.embedding_text import partner
 from halo_weave.memory.records import ChunkKey
 from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS
 from halo_weave.weave.living import ANCHOR, turn_of
@@ -106,13 +106,11 @@ def universal_budget(model_max: int, context: int, user: int, max_new: int, *, c
 
 def group_keys(key: ChunkKey) -> tuple[ChunkKey, ...]:
     """A chunk, then the anchors that return with it, whether they exist or not."""
-    other = partner(key.turn, key.role)
-    if other is None:
+    if key.role == "system":
         return (key,)
-    other_turn, other_role = other
+    question = (ChunkKey(key.turn - 1, ANCHOR, "user"),) if key.role == "assistant" and key.turn > 0 else ()
     own_anchor = ChunkKey(key.turn, ANCHOR, key.role)
-    other_anchors = (ChunkKey(other_turn, ANCHOR, other_role),) if other_turn >= 0 else ()
-    return (key, *other_anchors) if key == own_anchor else (key, *other_anchors, own_anchor)
+    return (key, *question) if key == own_anchor else (key, *question, own_anchor)
 
 
 def plan(
@@ -242,6 +240,5 @@ def _how_found(found: Candidate) -> str:
 
 
 def _why_anchor(anchor: ChunkKey, target: ChunkKey) -> str:
-    if anchor.role == target.role:
-        return f"Opens the turn of {target}."
-    return f"Opens the question that {target} answers." if anchor.role == "user" else f"Opens the answer to {target}."
+    is_question = anchor.role != target.role
+    return f"Opens the question that {target} answers." if is_question else f"Opens the turn of {target}."
