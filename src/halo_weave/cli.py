@@ -194,7 +194,7 @@ def _add_bench_commands(commands: Any, common: argparse.ArgumentParser) -> None:
         "--tokens",
         type=whole_number(256, 16_777_216),
         metavar="N",
-        help="how much of each conversation the model reads (default: as much as it was trained to see at once)",
+        help="how much of each conversation the model reads (default: its context by the settings)",
     )
     keep.add_argument("--details", type=Path, metavar="FILE", help="write a line of JSON for each question")
     keep.add_argument(

@@ -56,11 +56,12 @@ def run(
     plot: Path | None = None,
     on_progress: Progress = lambda _: None,
 ) -> dict[str, Any]:
-    """`tokens`: how much of each conversation is fed; None for all that the model was trained to see at once."""
+    """`tokens`: how much of each conversation is fed; None for the context of the settings."""
     if plot is not None:
         plots.require_plots(plot)
     conversations = read_conversations(data)
-    with closing(open_engine(msgspec.structs.replace(settings.engine, context_tokens=tokens or 0))) as engine:
+    context_tokens = settings.engine.context_tokens if tokens is None else tokens
+    with closing(open_engine(msgspec.structs.replace(settings.engine, context_tokens=context_tokens))) as engine:
         limit = engine.facts.usable_context
         fed = feed_all(engine, conversations, settings.chat.system_prompt, limit)
         asked = questions_of(fed, conversations.questions)
