@@ -258,7 +258,7 @@ class TestViews:
         rows = dict(line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
         assert rows["Window"].strip() == "main, 1 message"
         assert rows["Model"].strip() == "echo, brightness by magnitude_v3"
-        assert rows["Living"].strip().endswith("tokens, budget 3,072, context 4,096")
+        assert rows["Living"].strip().endswith("tokens, budget 2,048, context 4,096")
         assert rows["Chunks"].strip() == "2 living, 1 of them pinned; 0 buried here"
         assert rows["Memory"].strip().startswith("2 chunks, ")
 

@@ -92,7 +92,7 @@ class TestBundledModel:
             asked = terminal.wait_for(r"its captain\..*?\n").end()
             terminal.wait_for(r"\w+ \w+ \w+ \w+", after=asked)  # words are there while more is being written
             terminal.press("\x03")
-            stopped = terminal.wait_for(rf"\(stopped\).*living \d+/3,072 · .*{PROMPT}", after=asked).end()
+            stopped = terminal.wait_for(rf"\(stopped\).*living \d+/2,048 · .*{PROMPT}", after=asked).end()
             terminal.press("What is the capital of France?\r")
             answered = terminal.wait_for(rf"Paris.* tokens/s.*{PROMPT}", after=stopped).end()
             terminal.press("/heat\r")

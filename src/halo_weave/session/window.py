@@ -37,6 +37,8 @@ from halo_weave.weave.living import TurnKey
 
 REMEMBERED_DELETIONS = 200
 REMEMBERED_CALLS = 200
+_PATIENCE_S = 0.5
+"""So long somebody waits who finds the window busy: a pin or a deletion is over by then."""
 
 
 class Surroundings(NamedTuple):
@@ -146,8 +148,8 @@ class Window:
 
     @contextmanager
     def working(self, doing: str) -> Iterator[None]:
-        """For whatever changes the window: one at a time, and nobody waits."""
-        if not self._is_working.acquire(blocking=False):
+        """For whatever changes the window: one at a time. What is short is waited for, a reply is not."""
+        if not self._is_working.acquire(timeout=_PATIENCE_S):
             raise WindowBusy(f"The window {self.name} is {self._doing or 'busy'}; wait until it is done, or stop it.")
         self.is_stopped.clear()
         self._doing = doing
