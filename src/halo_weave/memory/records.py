@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from halo_weave.engine.protocol import Token
 from halo_weave.errors import InputError
 from halo_weave.memory.numbers import require_number, text_of_number
-from halo_weave.memory.packing import pack, unpack
+from halo_weave.memory.packing import pack, packed_count, unpack
 from halo_weave.text.chat_template import ROLES
 from halo_weave.text.chat_template import Role as Role
 
@@ -64,10 +64,10 @@ class Chunk(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         _require_key(self.key)
         require_number(self.first_position)
-        require_whole_characters(f"chunk {self.key}", self.text)
+        require_whole_characters(self.key, self.text)
         _require_pieces(self)
         for time in (self.time, self.deleted_at, self.undeleted_at):
-            require_aware(f"chunk {self.key}", time)
+            require_aware(self.key, time)
         _require_json(self.key, self.metadata)
 
     @classmethod
@@ -96,7 +96,7 @@ class Chunk(msgspec.Struct, frozen=True):
 
     @property
     def token_count(self) -> int:
-        return len(self.token_ids)
+        return packed_count(self.packed_ids)
 
     @property
     def end_position(self) -> int:
@@ -236,17 +236,22 @@ def _require_key(key: ChunkKey) -> None:
         raise InputError(f"The index {key.index!r} of a chunk is not a whole number from 0 to {_LARGEST_INDEX}.")
 
 
-def require_whole_characters(where: str, text: str) -> None:
+def _in_words(where: str | ChunkKey) -> str:
+    """Only when something is wrong: chunks are made by the thousand."""
+    return f"chunk {where}" if isinstance(where, ChunkKey) else where
+
+
+def require_whole_characters(where: str | ChunkKey, text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise InputError(
-            f"The text of {where} has half of a character at place {error.start}, which cannot be kept."
+            f"The text of {_in_words(where)} has half of a character at place {error.start}, which cannot be kept."
         ) from None
 
 
 def _require_pieces(chunk: Chunk) -> None:
-    tokens, lengths = chunk.token_count, unpack(chunk.packed_lengths)
+    tokens, lengths = len(chunk.token_ids), unpack(chunk.packed_lengths)
     if tokens == 0:
         raise InputError(f"Chunk {chunk.key} has no tokens.")
     if len(lengths) != tokens:
@@ -257,9 +262,9 @@ def _require_pieces(chunk: Chunk) -> None:
         )
 
 
-def require_aware(where: str, time: datetime | None) -> None:
+def require_aware(where: str | ChunkKey, time: datetime | None) -> None:
     if time is not None and time.tzinfo is None:
-        raise InputError(f"The time {time} of {where} has no time zone.")
+        raise InputError(f"The time {time} of {_in_words(where)} has no time zone.")
 
 
 def _require_json(key: ChunkKey, metadata: object) -> None:
