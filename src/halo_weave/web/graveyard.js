@@ -11,7 +11,7 @@ const PAGE = 50;
 const FILTERED_PAGE = 500;
 const PLACE = "halo-graveyard";
 const covers = matchMedia("(max-width: 1080px)"); // there the panel lies over the conversation
-const NOTHING = "Nothing is buried in this window. When its context is full, what the model looks at least comes here, word for word.";
+const NOTHING = "Nothing is buried in this window. When its context is full, what says least and shines least comes here, word for word.";
 
 class Graveyard extends Part {
   #graves = [];
