@@ -157,8 +157,8 @@ _HEADLINES: dict[str, tuple[_Headline, ...]] = {
         _Headline("evidence among the first ten turns found", ("recall_at_10",), " %"),
     ),
     "keep": (
-        _Headline("evidence that brightness keeps in a quarter of the context", ("default", "kept_at_25"), " %"),
-        _Headline("evidence that it keeps in half of the context", ("default", "kept_at_50"), " %"),
+        _Headline("evidence that stays when a context shrinks to a quarter", ("default", "kept_at_25"), " %"),
+        _Headline("evidence that stays when it shrinks to half", ("default", "kept_at_50"), " %"),
     ),
     "policies": (
         _Headline("evidence in a context of 1,024 tokens", ("budgets", "1024", "halo_weave", "evidence"), " %"),
