@@ -1,9 +1,16 @@
 """Which exchanges are recent, and that they leave last."""
 
+from pathlib import Path
+
+import pytest
+
+from halo_weave.engine.echo import EchoEngine
 from halo_weave.memory.records import ChunkKey, Role
+from halo_weave.session.turn import send
 from halo_weave.weave import pruning
 from halo_weave.weave.living import LivingChunk, TurnKey
 from halo_weave.weave.recent import newest_exchanges
+from windows import opened_hub, weave
 
 
 def chunk(turn: int, role: Role, index: int = 0, *, worth: float = 0.0, is_recent: bool = False) -> LivingChunk:
@@ -36,3 +43,18 @@ def test_what_is_recent_leaves_only_when_nothing_else_may() -> None:
     assert [one.key for one in first.burials] == [worthy.key]
     everything = pruning.plan([worthy, dull], budget=1)
     assert [one.key for one in everything.burials] == [worthy.key, dull.key]
+
+
+@pytest.mark.parametrize(("share", "lives"), [(0.4, True), (0.0, False)])
+def test_a_dull_exchange_lives_on_in_a_full_window_while_it_is_recent(
+    tmp_path: Path, share: float, lives: bool
+) -> None:
+    rich = [f"Captain Nemo{number} met Ishmael{number} in Port {number * 7}." for number in range(6)]
+    engine = EchoEngine([*(f"Indeed, on {number} May {1900 + number}." for number in range(6)), "so so", "Yes."])
+    settings = weave(budget_tokens=260, recent_share=share)
+    with opened_hub(tmp_path / "halo.db", engine, settings) as hub:
+        window = hub.open("main")
+        for text in (*rich, "so so", "And Queequeg sailed with Pip in 1851."):
+            send(window, text)
+        assert window.life.graves.keys()
+        assert ("so so" in [one.text for one in window.life.context]) == lives

@@ -5,6 +5,8 @@ One JSON object a line, plain or gzip: `{"type": "turn", "conversation", "id", "
 """
 
 import gzip
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -41,6 +43,13 @@ class Question(msgspec.Struct, frozen=True, tag_field="type", tag="question"):
 class Conversations(msgspec.Struct, frozen=True):
     turns: list[Turn]
     questions: list[Question]
+
+
+def by_conversation(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
+    found: defaultdict[str, list[Turn]] = defaultdict(list)
+    for turn in turns:
+        found[turn.conversation].append(turn)
+    return dict(found)
 
 
 def read_conversations(path: Path) -> Conversations:

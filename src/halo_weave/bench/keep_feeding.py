@@ -1,13 +1,12 @@
 """A conversation as the model would have had it in a window: turns in the frames of its template, cut into chunks."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.bench.conversations import Conversations, Question, Turn
+from halo_weave.bench.conversations import Conversations, Question, Turn, by_conversation
 from halo_weave.engine import turns
 from halo_weave.engine.protocol import Engine, Token
 from halo_weave.text.chat_template import Role
@@ -66,9 +65,7 @@ class FedConversation(msgspec.Struct, frozen=True):
 
 def feed_all(engine: Engine, conversations: Conversations, system_prompt: str, limit: int) -> list[FedConversation]:
     """Each conversation from its beginning, whole turns, up to `limit` tokens."""
-    by_name: defaultdict[str, list[Turn]] = defaultdict(list)
-    for turn in conversations.turns:
-        by_name[turn.conversation].append(turn)
+    by_name = by_conversation(conversations.turns)
     return [feed(engine, name, said, system_prompt, limit) for name, said in by_name.items()]
 
 

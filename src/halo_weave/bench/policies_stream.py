@@ -5,12 +5,11 @@ conversation's questions are asked is all that stands before the end of its last
 not there yet.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from halo_weave.bench.conversations import Conversations, Question, Turn
+from halo_weave.bench.conversations import Conversations, Question, Turn, by_conversation
 from halo_weave.bench.recall import CachedEmbedder, Progress, Stream, remember_all
 from halo_weave.config import Settings
 from halo_weave.engine.llamacpp.engine import LlamaEngine
@@ -131,13 +130,6 @@ def remember(
         _chat(memory, stream, name, head, tail, [one for one in questions if one[1].conversation == name])
         for name, (head, tail) in parts.items()
     ]
-
-
-def by_conversation(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
-    found: defaultdict[str, list[Turn]] = defaultdict(list)
-    for turn in turns:
-        found[turn.conversation].append(turn)
-    return dict(found)
 
 
 def _split(turns: Sequence[Turn], engine: LlamaEngine, replayed: int) -> tuple[Sequence[Turn], Sequence[Turn]]:

@@ -27,6 +27,7 @@ from halo_weave.session.words import ChunkSizes
 from halo_weave.weave.brightness.settings import ScorerSettings
 from halo_weave.weave.layout import Layout, OpenTurn
 from halo_weave.weave.living import TurnKey
+from halo_weave.weave.recent import newest_exchanges
 
 Kept = Literal["newest", "sinks", "heavy", "chance", "bright"]
 _HEAVY = ScorerSettings(scorer="cumulative", half_life=1_000_000, half_weight_distance=0)
@@ -72,12 +73,12 @@ class PolicyWindow:
         around = Surroundings(engine, memory, settings, ChunkSizes(1, 0), utc_now)
         self.window = new_window(around, f"{chat.name} {keeping.kept} {budget}")
         life = self.window.life
-        life.follow(settings.weave, life.frames, _Reviver(memory, self.window))
         self.budget = budget
         self._memory = memory
         self._chat = chat
         self._keeping = keeping
         self._living = settings.weave.budget(budget) if keeping.returns else budget
+        life.follow(settings.weave, self._living, life.frames, _Reviver(memory, self.window))
         self._reader = Reader(self.window, attentive=keeping.kept in ("heavy", "bright"))
         self._chance = random.Random(chat.name)
         self._standing: dict[ChunkKey, float] = {}
@@ -188,22 +189,7 @@ class PolicyWindow:
     def _recent(self) -> frozenset[TurnKey]:
         """The newest exchanges that fill half of the budget, which H2O keeps in any case."""
         life = self.window.life
-        costs: dict[int, int] = {}
-        turns: dict[int, set[TurnKey]] = {}
-        for chunk in life.context:
-            exchange = chunk.turn.turn - (chunk.turn.role == "assistant")
-            members = turns.setdefault(exchange, set())
-            frame = 0 if chunk.turn in members else life.frame_tokens(chunk.turn, chunk.time)
-            costs[exchange] = costs.get(exchange, 0) + len(chunk.tokens) + frame
-            members.add(chunk.turn)
-        recent: set[TurnKey] = set()
-        left = self.budget // 2 - len(life.frames.beginning)
-        for exchange in reversed(costs):
-            left -= costs[exchange]
-            if left < 0:
-                break
-            recent |= turns[exchange]
-        return frozenset(recent)
+        return newest_exchanges(life.living(()), self.budget // 2 - len(life.frames.beginning))
 
 
 def exchanges(tail: Sequence[Said]) -> Iterator[tuple[Said | None, Said | None]]:

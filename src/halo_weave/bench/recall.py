@@ -28,12 +28,12 @@ from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.vector_index import VectorIndex
 from halo_weave.memory.vectors import Vectors
 from halo_weave.paths import bundled_model_path, cache_folder
+from halo_weave.session.recalling import FOUND_AT_MOST
 from halo_weave.text.chunking import chunks_of
 from halo_weave.weave.resurrection import group_keys
 
 BUDGETS = (512, 1024, 2048)
 FIRST_TURNS = (5, 10, 20)
-HITS = 100
 _WRITTEN_AT_ONCE = 500
 Progress = Callable[[str], None]
 EvidenceId = tuple[str, str]
@@ -141,7 +141,7 @@ def ask_all(
         started = time.perf_counter()
         vector = embedder.embed_anew([question.text])[0]
         embedded = time.perf_counter()
-        hits = search.search_embedded(question.text, vector, ChunkFilter(), limit=HITS)
+        hits = search.search_embedded(question.text, vector, ChunkFilter(), limit=FOUND_AT_MOST)
         found = time.perf_counter()
         rank_of = {turn: rank for rank, turn in enumerate(_turns(hits), start=1)}
         answers.append(

@@ -35,9 +35,10 @@ class Life:
         self._log = log
         self._clock = clock
 
-    def follow(self, settings: WeaveSettings, frames: Frames, reviver: Reviver) -> None:
-        """Go by these from now on."""
+    def follow(self, settings: WeaveSettings, budget: int, frames: Frames, reviver: Reviver) -> None:
+        """Go by these from now on; `budget` is what may live between turns."""
         self._settings = settings
+        self._recent_tokens = int(settings.recent_share * budget) if settings.keeps_by == "worth" else 0
         self._gap = timedelta(hours=settings.gap_marker_hours) if settings.gap_marker_hours else None
         self.frames = frames
         self.reviver = reviver
@@ -64,8 +65,31 @@ class Life:
 
     def plan_pruning(self, budget: int, current: Collection[TurnKey]) -> PruningPlan:
         """What would leave if these were the turns of the exchange under way."""
-        chunks = self._with_recent(self._plannable(current), budget)
-        return pruning.plan(chunks, budget=budget, fixed=self.size() - tokens_in_all(chunks))
+        size = self.size()
+        if budget == 0 or size <= budget:
+            return PruningPlan((), size, None)  # without asking what each chunk is worth
+        chunks = self.living(current)
+        return pruning.plan(chunks, budget=budget, fixed=size - tokens_in_all(chunks))
+
+    def living(self, current: Collection[TurnKey]) -> list[LivingChunk]:
+        """What lives as planning sees it, if these are the turns of the exchange under way."""
+        chunks = [
+            LivingChunk(
+                key=chunk.key,
+                first_position=chunk.first_position,
+                tokens=len(chunk.tokens),
+                frame=self.frame_tokens(chunk.turn, chunk.time),
+                peak=chunk.peak,
+                is_pinned=chunk.is_pinned,
+                is_current=chunk.turn in current,
+                worth=worth,
+            )
+            for chunk, worth in zip(self.context, self._worths(), strict=True)
+        ]
+        # What returned is of another time, or of another window, even if its turn is new.
+        own = {chunk.key for chunk in self.context if not chunk.returned}
+        recent = newest_exchanges((one for one in chunks if one.key in own and not one.is_current), self._recent_tokens)
+        return [one._replace(is_recent=one.key in own and one.turn in recent) for one in chunks]
 
     def dormant(self, keys: Iterable[ChunkKey], known: Mapping[ChunkKey, Chunk]) -> dict[ChunkKey, Dormant]:
         """What is to be known of those chunks that could return, being neither living nor deleted."""
@@ -119,36 +143,10 @@ class Life:
         stored = self._memory.chunk(key)
         return None if stored is None else stored.chunk
 
-    def _plannable(self, current: Collection[TurnKey]) -> list[LivingChunk]:
-        chunks = list(self.context)
-        return [
-            LivingChunk(
-                key=chunk.key,
-                first_position=chunk.first_position,
-                tokens=len(chunk.tokens),
-                frame=self.frame_tokens(chunk.turn, chunk.time),
-                peak=chunk.peak,
-                is_pinned=chunk.is_pinned,
-                is_current=chunk.turn in current,
-                worth=worth,
-            )
-            for chunk, worth in zip(chunks, self._worths(chunks), strict=True)
-        ]
-
-    def _with_recent(self, chunks: list[LivingChunk], budget: int) -> list[LivingChunk]:
-        """What returned is of another time, or of another window, even if its turn is new."""
+    def _worths(self) -> Sequence[float | None]:
         if self._settings.keeps_by == "brightness":
-            return chunks
-        own = (chunk for chunk in chunks if not chunk.is_current and not self.context[chunk.key].returned)
-        recent = newest_exchanges(own, int(self._settings.recent_share * budget))
-        return [
-            chunk._replace(is_recent=chunk.turn in recent and not self.context[chunk.key].returned) for chunk in chunks
-        ]
-
-    def _worths(self, chunks: Sequence[LiveChunk]) -> Sequence[float | None]:
-        if self._settings.keeps_by == "brightness":
-            return [None] * len(chunks)
-        said = [Said(one.key.role, [token.text for token in one.tokens], one.peak) for one in chunks]
+            return [None] * len(self.context)
+        said = [Said(one.key.role, [token.text for token in one.tokens], one.peak) for one in self.context]
         return [float(worth) for worth in worths(said)]
 
     def _bury(self, burials: Sequence[Burial]) -> None:

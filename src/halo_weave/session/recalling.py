@@ -6,7 +6,7 @@ from halo_weave.session.window import Window
 from halo_weave.weave import resurrection
 from halo_weave.weave.resurrection import Candidate, ResurrectionPlan
 
-FOUND_AT_MOST = 50
+FOUND_AT_MOST = 100
 NOTHING = ResurrectionPlan((), 0)
 
 

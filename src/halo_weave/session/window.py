@@ -286,7 +286,8 @@ class Window:
         self.settings = with_overrides(self._defaults, self._overrides)
         self.scorer = make_scorer(self.settings.brightness)
         frames = ChatFrames(self.engine, self._prompt.of(self.settings), shows_times=self.settings.weave.show_times)
-        self.life.follow(self.settings.weave, frames, Reviver(self.memory.store, self.engine, self.scorer))
+        reviver = Reviver(self.memory.store, self.engine, self.scorer)
+        self.life.follow(self.settings.weave, self.budget, frames, reviver)
         with self.life.looking:
             for chunk in self.life.context:
                 if len(chunk.state) != self.scorer.lanes:

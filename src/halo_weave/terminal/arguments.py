@@ -122,3 +122,11 @@ def _name_and_value(text: str) -> Override:
     if not equals:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
     return name.strip(), value
+
+
+def memory_flags(settings: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    """For commands on a memory."""
+    flags = argparse.ArgumentParser(add_help=False, parents=[settings])
+    add_setting_flag(flags, "--db", "memory.path", "FILE", "another memory than the usual one")
+    add_json_flag(flags)
+    return flags

@@ -10,8 +10,8 @@ from halo_weave.errors import InputError
 from halo_weave.terminal.address import Address, address_of_text
 from halo_weave.terminal.arguments import (
     add_command,
-    add_json_flag,
     add_setting_flag,
+    memory_flags,
     number,
     whole_number,
     with_settings,
@@ -24,7 +24,7 @@ _Run = Callable[["Settings", argparse.Namespace], int]
 
 
 def add_transfer_commands(commands: Any, settings: argparse.ArgumentParser) -> None:
-    flags = _memory_flags(settings)
+    flags = memory_flags(settings)
     export = add_command(commands, "export", with_settings(_export), "write the whole memory into one file", [flags])
     export.add_argument("file", type=Path, metavar="FILE", help="where to; compressed if it ends in .gz")
     export.add_argument("--overwrite", action="store_true", help="replace a file that is there")
@@ -40,7 +40,7 @@ def add_transfer_commands(commands: Any, settings: argparse.ArgumentParser) -> N
 
 def add_memory_commands(commands: Any, settings: argparse.ArgumentParser) -> None:
     memory = add_command(commands, "memory", None, "look at the memory, search it and care for it")
-    flags = _memory_flags(settings)
+    flags = memory_flags(settings)
     parts = memory.add_subparsers(title="commands", metavar="COMMAND")
 
     def add(name: str, run: _Run, help_text: str) -> argparse.ArgumentParser:
@@ -61,13 +61,6 @@ def add_memory_commands(commands: Any, settings: argparse.ArgumentParser) -> Non
     forget = add("forget", _forget, "remove a turn or chunk, or all that is deleted, from the file for ever")
     _add_address(forget, is_optional=True)
     _add_yes_flag(forget)
-
-
-def _memory_flags(settings: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    flags = argparse.ArgumentParser(add_help=False, parents=[settings])
-    add_setting_flag(flags, "--db", "memory.path", "FILE", "another memory than the usual one")
-    add_json_flag(flags)
-    return flags
 
 
 def _add_search_flags(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from halo_weave.terminal.arguments import add_command, add_json_flag, add_setting_flag, whole_number, with_settings
+from halo_weave.terminal.arguments import add_command, memory_flags, whole_number, with_settings
 
 if TYPE_CHECKING:
     from halo_weave.config import Settings
@@ -15,9 +15,7 @@ _LARGEST_VERSION = 2**53 - 1
 
 def add_notes_commands(commands: Any, settings: argparse.ArgumentParser) -> None:
     notes = add_command(commands, "notes", None, "read the notes with jq and change them")
-    flags = argparse.ArgumentParser(add_help=False, parents=[settings])
-    add_setting_flag(flags, "--db", "memory.path", "FILE", "another memory than the usual one")
-    add_json_flag(flags)
+    flags = memory_flags(settings)
     parts = notes.add_subparsers(title="commands", metavar="COMMAND")
 
     def add(name: str, run: _Run, help_text: str) -> argparse.ArgumentParser:

@@ -2,30 +2,30 @@
 
 import argparse
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from halo_weave.terminal.arguments import (
     add_command,
-    add_json_flag,
-    add_setting_flag,
-    load_settings,
+    memory_flags,
     number,
     whole_number,
+    with_settings,
 )
 
-_Run = Callable[[argparse.Namespace], int]
+if TYPE_CHECKING:
+    from halo_weave.config import Settings
+
+_Run = Callable[["Settings", argparse.Namespace], int]
 _MOST_VERSIONS = 2**62
 
 
 def add_tree_commands(commands: Any, settings: argparse.ArgumentParser) -> None:
     tree = add_command(commands, "tree", None, "look at the memory tree and change it")
-    flags = argparse.ArgumentParser(add_help=False, parents=[settings])
-    add_setting_flag(flags, "--db", "memory.path", "FILE", "another memory than the usual one")
-    add_json_flag(flags)
+    flags = memory_flags(settings)
     parts = tree.add_subparsers(title="commands", metavar="COMMAND")
 
     def add(name: str, run: _Run, help_text: str) -> argparse.ArgumentParser:
-        return add_command(parts, name, run, help_text, [flags])
+        return add_command(parts, name, with_settings(run), help_text, [flags])
 
     listing = add("list", _list, "show the headings and what is saved at them")
     listing.add_argument("path", metavar="PATH", nargs="?", default="", help="where to begin (default: at the top)")
@@ -74,22 +74,19 @@ def _version() -> Callable[[str], int]:
     return whole_number(1, _MOST_VERSIONS)
 
 
-def _list(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _list(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import tree_commands
 
     return tree_commands.show_tree(settings, arguments.path, as_json=arguments.json)
 
 
-def _show(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _show(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import tree_commands
 
     return tree_commands.show(settings, arguments.path, arguments.version, as_json=arguments.json)
 
 
-def _save(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _save(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import tree_commands
 
     return tree_commands.save(
@@ -103,8 +100,7 @@ def _save(arguments: argparse.Namespace) -> int:
     )
 
 
-def _search(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _search(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import tree_commands
 
     return tree_commands.search(
@@ -112,29 +108,25 @@ def _search(arguments: argparse.Namespace) -> int:
     )
 
 
-def _history(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _history(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import tree_commands
 
     return tree_commands.history(settings, arguments.path, as_json=arguments.json)
 
 
-def _restore(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _restore(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import tree_commands
 
     return tree_commands.restore(settings, arguments.path, arguments.version, as_json=arguments.json)
 
 
-def _delete(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _delete(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import tree_commands
 
     return tree_commands.delete(settings, arguments.path, recursive=arguments.recursive, as_json=arguments.json)
 
 
-def _undelete(arguments: argparse.Namespace) -> int:
-    settings = load_settings(arguments)
+def _undelete(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import tree_commands
 
     return tree_commands.undelete(settings, arguments.paths, as_json=arguments.json)

@@ -4,20 +4,18 @@ Vectors are left out: they are made anew from the texts.
 """
 
 from datetime import UTC, datetime
-from typing import Any
 
 import msgspec
 
 from halo_weave.errors import InputError
 from halo_weave.memory.kept_records import Kept, KeptVersion
 from halo_weave.memory.notes_records import NotesRecord
-from halo_weave.memory.numbers import text_of_number
-from halo_weave.memory.packing import pack, unpack
-from halo_weave.memory.records import Chunk, ChunkKey, Role, require_whole_characters
+from halo_weave.memory.records import require_whole_characters
 from halo_weave.memory.tree_records import SnapshotChunk, TreeVersion
 from halo_weave.tools.notes import LARGEST_DOCUMENT_BYTES
 from halo_weave.tools.notes_changes import decoded
-from halo_weave.transfer.file_values import in_utc, number_in_file, shallow
+from halo_weave.transfer.file_values import in_utc
+from halo_weave.transfer.said_line import SaidLine, chunk_of_said, said_of_chunk
 
 
 class NotesLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="notes"):
@@ -28,17 +26,8 @@ class NotesLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fie
     document: str
 
 
-class SnapshotLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    turn: str
-    index: int
-    role: Role
-    position: str
-    time: datetime
-    text: str
-    token_ids: list[int]
-    piece_lengths: list[int]
+class SnapshotLine(SaidLine, frozen=True, kw_only=True):
     similarity: float
-    metadata: dict[str, Any] | None = None
 
 
 class TreeLine(
@@ -68,7 +57,7 @@ def line_of_kept(kept: Kept) -> bytes:
             time=version.time.astimezone(UTC),
             origin=version.origin,
             content=version.content,
-            snapshot=[_snapshot_line(one) for one in kept.snapshot],
+            snapshot=[SnapshotLine(**said_of_chunk(one.chunk), similarity=one.similarity) for one in kept.snapshot],
         )
     return msgspec.json.encode(line) + b"\n"
 
@@ -78,7 +67,7 @@ def kept_of_line(line: NotesLine | TreeLine) -> Kept:
         version = TreeVersion(
             line.path, line.version, in_utc(line.created), in_utc(line.time), line.origin, line.content
         )
-        return KeptVersion(version, [_snapshot_chunk(one) for one in line.snapshot])
+        return KeptVersion(version, [SnapshotChunk(chunk_of_said(one), one.similarity) for one in line.snapshot])
     for text in (line.origin, line.command):
         require_whole_characters("the notes", text)
     if not isinstance(decoded(line.document), dict) or len(line.document.encode()) > LARGEST_DOCUMENT_BYTES:
@@ -104,32 +93,3 @@ class KeptOrder:
         if path < self._path or version != expected:
             raise InputError(f"Version {version} of the memory at {path!r:.80} does not come in its order.")
         self._path, self._version = path, version
-
-
-def _snapshot_line(one: SnapshotChunk) -> SnapshotLine:
-    chunk = one.chunk
-    return SnapshotLine(
-        turn=text_of_number(chunk.key.turn),
-        index=chunk.key.index,
-        role=chunk.key.role,
-        position=text_of_number(chunk.first_position),
-        time=chunk.time.astimezone(UTC),
-        text=chunk.text,
-        token_ids=unpack(chunk.packed_ids).tolist(),
-        piece_lengths=unpack(chunk.packed_lengths).tolist(),
-        similarity=one.similarity,
-        metadata=chunk.metadata,
-    )
-
-
-def _snapshot_chunk(line: SnapshotLine) -> SnapshotChunk:
-    chunk = Chunk(
-        key=ChunkKey(number_in_file(line.turn), line.index, line.role),
-        text=line.text,
-        packed_ids=pack(line.token_ids),
-        packed_lengths=pack(line.piece_lengths),
-        first_position=number_in_file(line.position),
-        time=in_utc(line.time),
-        metadata=shallow(line.metadata),
-    )
-    return SnapshotChunk(chunk, line.similarity)

@@ -14,10 +14,10 @@ from halo_weave import __version__
 from halo_weave.errors import InputError
 from halo_weave.memory.kept_records import Kept
 from halo_weave.memory.numbers import text_of_number
-from halo_weave.memory.packing import pack, unpack
 from halo_weave.memory.records import Action, AuditEntry, Chunk, ChunkKey, Record, Role, Stats
-from halo_weave.transfer.file_values import in_utc, number_in_file, shallow
+from halo_weave.transfer.file_values import in_utc, number_in_file
 from halo_weave.transfer.kept_format import NotesLine, TreeLine, kept_of_line
+from halo_weave.transfer.said_line import SaidLine, chunk_of_said, said_of_chunk
 
 FORMAT = "halo-weave-export"
 VERSION = 1
@@ -49,21 +49,10 @@ class _Mark(msgspec.Struct):
     version: int
 
 
-class _ChunkLine(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="kind", tag="chunk"
-):
-    turn: str
-    index: int
-    role: Role
-    position: str
-    time: datetime
-    text: str
-    token_ids: list[int]
-    piece_lengths: list[int]
+class _ChunkLine(SaidLine, frozen=True, kw_only=True, tag_field="kind", tag="chunk"):
     deleted: bool = False
     deleted_at: datetime | None = None
     undeleted_at: datetime | None = None
-    metadata: dict[str, Any] | None = None
     merged_into: int | None = None
 
 
@@ -103,18 +92,10 @@ def line_of_header(header: Header) -> bytes:
 def line_of_record(record: Record) -> bytes:
     chunk = record.chunk
     line = _ChunkLine(
-        turn=text_of_number(chunk.key.turn),
-        index=chunk.key.index,
-        role=chunk.key.role,
-        position=text_of_number(chunk.first_position),
-        time=chunk.time.astimezone(UTC),
-        text=chunk.text,
-        token_ids=unpack(chunk.packed_ids).tolist(),
-        piece_lengths=unpack(chunk.packed_lengths).tolist(),
+        **said_of_chunk(chunk),
         deleted=chunk.deleted,
         deleted_at=chunk.deleted_at,
         undeleted_at=chunk.undeleted_at,
-        metadata=chunk.metadata,
         merged_into=record.merged_into,
     )
     return msgspec.json.encode(line) + b"\n"
@@ -174,14 +155,8 @@ def _audit_key(read: _AuditLine) -> ChunkKey | None:
 
 
 def _chunk(read: _ChunkLine) -> Chunk:
-    return Chunk(
-        key=ChunkKey(number_in_file(read.turn), read.index, read.role),
-        text=read.text,
-        packed_ids=pack(read.token_ids),
-        packed_lengths=pack(read.piece_lengths),
-        first_position=number_in_file(read.position),
-        time=in_utc(read.time),
-        metadata=shallow(read.metadata),
+    return chunk_of_said(
+        read,
         deleted=read.deleted,
         deleted_at=None if read.deleted_at is None else in_utc(read.deleted_at),
         undeleted_at=None if read.undeleted_at is None else in_utc(read.undeleted_at),

@@ -1,0 +1,52 @@
+"""What every line of an export says of a chunk, whether it is the chunk itself or a copy of it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from halo_weave.memory.numbers import text_of_number
+from halo_weave.memory.packing import pack, unpack
+from halo_weave.memory.records import Chunk, ChunkKey, Role
+from halo_weave.transfer.file_values import in_utc, number_in_file, shallow
+
+
+class SaidLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    turn: str
+    index: int
+    role: Role
+    position: str
+    time: datetime
+    text: str
+    token_ids: list[int]
+    piece_lengths: list[int]
+    metadata: dict[str, Any] | None = None
+
+
+def said_of_chunk(chunk: Chunk) -> dict[str, Any]:
+    """The fields of a `SaidLine`."""
+    return {
+        "turn": text_of_number(chunk.key.turn),
+        "index": chunk.key.index,
+        "role": chunk.key.role,
+        "position": text_of_number(chunk.first_position),
+        "time": chunk.time.astimezone(UTC),
+        "text": chunk.text,
+        "token_ids": unpack(chunk.packed_ids).tolist(),
+        "piece_lengths": unpack(chunk.packed_lengths).tolist(),
+        "metadata": chunk.metadata,
+    }
+
+
+def chunk_of_said(line: SaidLine, **deletion: Any) -> Chunk:
+    """`deletion` is what the line says of it beyond that."""
+    return Chunk(
+        key=ChunkKey(number_in_file(line.turn), line.index, line.role),
+        text=line.text,
+        packed_ids=pack(line.token_ids),
+        packed_lengths=pack(line.piece_lengths),
+        first_position=number_in_file(line.position),
+        time=in_utc(line.time),
+        metadata=shallow(line.metadata),
+        **deletion,
+    )
