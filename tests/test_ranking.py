@@ -178,3 +178,15 @@ def test_diversity_chooses_each_once(scores: list[float], share: float, limit: i
 )
 def test_terms_are_words_of_any_script_each_once(text: str, terms: list[str]) -> None:
     assert terms_of(text) == terms
+
+
+def test_whom_the_question_names_comes_first_among_equals() -> None:
+    candidates = [candidate(1), candidate(2)._replace(is_named=True), candidate(3)]
+    assert order(fused(candidates, surroundings({}, {}, 1, 2, 3), user_boost=1.0)) == [2, 1, 3]
+
+
+def test_the_nearer_to_a_named_time_the_better_and_time_says_more_than_the_speaker() -> None:
+    near = [candidate(1), candidate(2)._replace(nearness=0.4), candidate(3)._replace(nearness=1.0)]
+    speaks = candidate(4)._replace(is_named=True)
+    ranked = fused([*near, speaks], surroundings({}, {}, 1, 2, 3, 4), user_boost=1.0)
+    assert [order(ranked)[0], order(ranked)[-1]] == [3, 1]

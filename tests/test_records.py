@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from halo_weave.engine.protocol import Token
 from halo_weave.errors import InputError
-from halo_weave.memory.packing import LARGEST, pack, packed_count, unpack
+from halo_weave.memory.packing import LARGEST, pack, packed_count, packed_total, unpack
 from halo_weave.memory.records import Chunk, ChunkKey
 from made_up_chunks import TIME, made_up_chunk
 
@@ -21,6 +21,7 @@ tokens = st.lists(st.builds(Token, st.integers(0, LARGEST), st.text(max_size=300
 def test_packed_numbers_come_back(values: list[int]) -> None:
     assert unpack(pack(values)).tolist() == values
     assert packed_count(pack(values)) == len(values)
+    assert packed_total(pack(values)) == sum(values)
 
 
 @pytest.mark.parametrize("values", [[-1], [1, 2**31]])

@@ -207,7 +207,7 @@ def test_a_time_in_which_little_was_said_is_searched_like_any_other(
         talk.say(f"owl {'owl ' * (number % 5)}{number}", "user" if number % 3 else "assistant", day=number % 10)
     wanted = {"since": START + timedelta(days=2), "until": START + timedelta(days=5), "roles": ["user"]}
     found = [talk.hits("owl", limit=limit, **wanted) for limit in (1, 4, 30)]
-    monkeypatch.setattr("halo_weave.memory.search._FEW", 0)
+    monkeypatch.setattr("halo_weave.memory.candidates._FEW", 0)
     assert [talk.hits("owl", limit=limit, **wanted) for limit in (1, 4, 30)] == found
 
 
@@ -293,3 +293,38 @@ def test_a_word_that_was_unknown_is_found_once_it_is_said(open_talk: Talks) -> N
     assert talk.find("Minerva rain 7", limit=1) == ["rain 7"]
     talk.say("Minerva", embed=False)
     assert "Minerva" in talk.find("Minerva rain 7", limit=2)
+
+
+def test_what_was_said_at_a_named_time_comes_first_though_nothing_else_tells_it_apart(open_talk: Talks) -> None:
+    talk = open_talk(settings=ALIKE)
+    for day in range(0, 90, 3):
+        talk.say("we spoke of owls", day=day)
+    found = [hit.chunk.time for hit in talk.hits("what about owls on 1 March 2026?", limit=3)]
+    assert all(time >= datetime(2026, 3, 1, tzinfo=UTC) for time in found)
+
+
+def test_what_was_said_at_a_named_time_is_looked_at_though_neither_words_nor_meaning_find_it(open_talk: Talks) -> None:
+    talk = open_talk(settings=SearchSettings(candidates=10, user_boost=1.0))
+    talk.say("a quizzical owl", day=59)
+    for number in range(200):
+        talk.say(f"owl {chr(ord('a') + number % 26) * (number % 5)}", day=1)
+    assert "a quizzical owl" in talk.find("owl 2026-03-01", limit=50)
+    assert "a quizzical owl" not in talk.find("owl", limit=50)
+
+
+def test_a_filter_holds_for_what_was_said_at_a_named_time(open_talk: Talks) -> None:
+    talk = open_talk()
+    talk.say("owl", "user", day=59)
+    talk.say("owl", "assistant", day=59)
+    assert [hit.chunk.key.role for hit in talk.hits("owl on 2026-03-01", roles=["assistant"])] == ["assistant"]
+
+
+def test_who_is_named_in_the_question_is_found_speaking_before_being_spoken_of(open_talk: Talks) -> None:
+    talk = open_talk(settings=ALIKE)
+    for _ in range(3):
+        talk.say("Eve: Ada swims")
+        talk.say_nothing_alike()
+        talk.say("Ada: Eve swims")
+        talk.say_nothing_alike()
+    assert {text.split(":")[0] for text in talk.find("does Ada swim?", limit=3)} == {"Ada"}
+    assert {text.split(":")[0] for text in talk.find("does Eve swim?", limit=3)} == {"Eve"}

@@ -83,9 +83,16 @@ def test_an_outline_has_what_a_search_must_know(store: Store) -> None:
     store.delete([store.chunks_by_ids([gone])[0].chunk.key], "test")
     found = {outline.id: outline for outline in store.outlines_by_ids([gone, chunk_id, 999], with_metadata=True)}
     assert found.keys() == {gone, chunk_id}
-    assert found[chunk_id] == (chunk_id, "user", 7, TIME, False, 1, {"a": [1]})
+    assert found[chunk_id] == (chunk_id, "user", 7, TIME, False, 1, None, {"a": [1]})
     assert found[gone].deleted
     assert store.outlines_by_ids([chunk_id])[0].metadata is None
+
+
+def test_an_outline_names_who_speaks_in_its_turn_if_the_turn_says_so(store: Store) -> None:
+    store.reserve(100)
+    opening, more = text_chunk(1, "Ada: I swim.", first=10), text_chunk(1, "Every day.", first=20, index=1)
+    outlines = store.outlines_by_ids(store.write_chunks([opening, more, text_chunk(2, "I do not.", first=30)]))
+    assert {outline.first_position: outline.speaker for outline in outlines} == {10: "Ada", 20: "Ada", 30: None}
 
 
 def test_outlines_come_in_order_of_time_from_a_time_on_and_before_another(store: Store) -> None:

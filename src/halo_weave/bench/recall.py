@@ -23,7 +23,7 @@ from halo_weave.engine.llamacpp.vocabulary import Vocabulary
 from halo_weave.memory.embedding import Embedder, open_embedder
 from halo_weave.memory.indexing import Indexer
 from halo_weave.memory.records import Chunk, ChunkKey
-from halo_weave.memory.search import ChunkFilter, Hit, MemorySearch
+from halo_weave.memory.search import Hit, MemorySearch
 from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.vector_index import VectorIndex
 from halo_weave.memory.vectors import Vectors
@@ -141,7 +141,7 @@ def ask_all(
         started = time.perf_counter()
         vector = embedder.embed_anew([question.text])[0]
         embedded = time.perf_counter()
-        hits = search.search_embedded(question.text, vector, ChunkFilter(), limit=FOUND_AT_MOST)
+        hits = search.search_embedded(question.text, vector, limit=FOUND_AT_MOST)
         found = time.perf_counter()
         rank_of = {turn: rank for rank, turn in enumerate(_turns(hits), start=1)}
         answers.append(

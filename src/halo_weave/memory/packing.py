@@ -24,12 +24,21 @@ def pack(values: Sequence[int]) -> bytes:
 
 
 def unpack(packed: bytes) -> NDArray[np.int32]:
+    require_packed(packed)
+    return np.frombuffer(packed, dtype=_ENTRIES[packed[0]], offset=1).astype(np.int32)
+
+
+def require_packed(packed: bytes) -> None:
     width = packed[0] if packed else 0
     if width not in _ENTRIES or packed_count(packed) * width != len(packed) - 1:
         raise InputError(f"{len(packed)} bytes with entries of {width} bytes are not a packed list.")
-    return np.frombuffer(packed, dtype=_ENTRIES[width], offset=1).astype(np.int32)
 
 
 def packed_count(packed: bytes) -> int:
     """How many numbers are in it, without unpacking."""
     return (len(packed) - 1) // packed[0]
+
+
+def packed_total(packed: bytes) -> int:
+    """The sum of its numbers; without unpacking where they are small, as lengths are."""
+    return sum(packed) - 1 if packed[0] == 1 else int(unpack(packed).sum(dtype=np.int64))

@@ -6,8 +6,9 @@ part of the talk around it; by the words of the question that stand there, and b
 these becomes a number of standard deviations above the mean of all candidates, and their weighted sum is the score.
 
 Two things are known before anything is asked. A turn that was divided into many chunks says one thing in many of them,
-so each is less likely to be what is looked for. And what a user said is worth the boost. Both are factors on the odds,
-of which the score is the logarithm.
+so each is less likely to be what is looked for. And what a user said is worth the boost. Two more are told by the
+question: whom it names may have said it, and when it names a time, it was said then. All are factors on the odds, of
+which the score is the logarithm.
 """
 
 import math
@@ -41,10 +42,16 @@ _WEIGHTS_OF_WORDS = {ALONE: 0.2, NEAR: 0.5, WIDE: 0.5}
 _WEIGHTS_OF_MEANING = {ALONE: 0.3, CLOSE: 0.5}
 _DILUTION = 1.5
 """The power of the number of a turn's chunks by which the odds of each are divided."""
+_SPEAKER, _TIME = 0.8, 2.0
+"""Logarithms of the factors for the speaker and for the time that the question names."""
 
 
 class Candidate(NamedTuple):
-    """A chunk that could be an answer. `similarity` and `word_score` are None where the search did not find it."""
+    """A chunk that could be an answer. `similarity` and `word_score` are None where the search did not find it.
+
+    `is_named` says whether the question names who said it; `nearness` is how near it is to a time that the question
+    names, from 0 to 1.
+    """
 
     id: int
     position: int
@@ -52,6 +59,8 @@ class Candidate(NamedTuple):
     turn_chunks: int
     similarity: float | None
     word_score: float | None
+    is_named: bool = False
+    nearness: float = 0.0
 
 
 class Surroundings(NamedTuple):
@@ -74,7 +83,6 @@ class Ranked(NamedTuple):
     score: float
     vector_rank: int | None
     word_rank: int | None
-    similarity: float | None
 
 
 def around(ids: NDArray[np.int64], scale: Scale) -> NDArray[np.int64]:
@@ -91,13 +99,14 @@ def fused(candidates: Sequence[Candidate], surroundings: Surroundings, *, user_b
     scores = _from_surroundings(ids, surroundings)
     scores -= _DILUTION * np.log([one.turn_chunks for one in candidates])
     scores += math.log(user_boost) * np.array([one.role == "user" for one in candidates])
+    scores += _SPEAKER * np.array([one.is_named for one in candidates])
+    scores += _TIME * np.array([one.nearness for one in candidates])
     scores = np.round(scores - scores.min(), 9)  # sums in another order differ beyond that
     by_vector = _ranks({one.id: one.similarity for one in candidates if one.similarity is not None})
     by_words = _ranks({one.id: one.word_score for one in candidates if one.word_score is not None})
-    similarities = surroundings.similarities[_places(surroundings.ids, ids)]
     ranked = [
-        Ranked(one, score, by_vector.get(one.id), by_words.get(one.id), None if math.isnan(similarity) else similarity)
-        for one, score, similarity in zip(candidates, scores.tolist(), similarities.tolist(), strict=True)
+        Ranked(one, score, by_vector.get(one.id), by_words.get(one.id))
+        for one, score in zip(candidates, scores.tolist(), strict=True)
     ]
     return sorted(ranked, key=lambda one: (-one.score, one.candidate.position))
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from halo_weave.engine.protocol import Token
 from halo_weave.errors import InputError
 from halo_weave.memory.numbers import require_number, text_of_number
-from halo_weave.memory.packing import pack, packed_count, unpack
+from halo_weave.memory.packing import pack, packed_count, packed_total, require_packed, unpack
 from halo_weave.text.chat_template import ROLES
 from halo_weave.text.chat_template import Role as Role
 
@@ -194,6 +194,8 @@ class Outline(NamedTuple):
     deleted: bool
     turn_chunks: int
     """Into how many its turn was divided."""
+    speaker: str | None
+    """Who speaks in its turn, if the turn itself says so."""
     metadata: dict[str, Any] | None
 
 
@@ -251,12 +253,14 @@ def require_whole_characters(where: str | ChunkKey, text: str) -> None:
 
 
 def _require_pieces(chunk: Chunk) -> None:
-    tokens, lengths = len(chunk.token_ids), unpack(chunk.packed_lengths)
+    for packed in (chunk.packed_ids, chunk.packed_lengths):
+        require_packed(packed)
+    tokens, pieces = packed_count(chunk.packed_ids), packed_count(chunk.packed_lengths)
     if tokens == 0:
         raise InputError(f"Chunk {chunk.key} has no tokens.")
-    if len(lengths) != tokens:
-        raise InputError(f"Chunk {chunk.key} has {tokens} tokens, but {len(lengths)} pieces of text.")
-    if (characters := int(lengths.sum(dtype=np.int64))) != len(chunk.text):
+    if pieces != tokens:
+        raise InputError(f"Chunk {chunk.key} has {tokens} tokens, but {pieces} pieces of text.")
+    if (characters := packed_total(chunk.packed_lengths)) != len(chunk.text):
         raise InputError(
             f"The pieces of chunk {chunk.key} have {characters} characters, but its text has {len(chunk.text)}."
         )

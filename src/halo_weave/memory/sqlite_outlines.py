@@ -9,6 +9,7 @@ import msgspec
 
 from halo_weave.memory.records import Outline
 from halo_weave.memory.sqlite_rows import microseconds, stored_number, time_of_microseconds
+from halo_weave.text import speakers
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
@@ -42,7 +43,9 @@ def _outlines(
     metadata = "metadata" if with_metadata else "NULL"
     rows = connection.execute(
         "SELECT id, role, first_position, time, deleted,"
-        f" (SELECT max(number) + 1 FROM chunks AS beside WHERE beside.turn = chunks.turn), {metadata}"
+        " (SELECT max(number) + 1 FROM chunks AS beside WHERE beside.turn = chunks.turn),"
+        f" (SELECT substr(text, 1, {speakers.LONGEST}) FROM chunks AS opening"
+        f" WHERE opening.turn = chunks.turn AND opening.number = 0 AND opening.role = chunks.role), {metadata}"
         f" FROM chunks WHERE {where}",
         parameters,
     )
@@ -54,7 +57,8 @@ def _outlines(
             time_of_microseconds(time),
             bool(deleted),
             turn_chunks,
+            None if opening is None else speakers.speaker_of(opening),
             None if text is None else msgspec.json.decode(text),
         )
-        for chunk_id, role, position, time, deleted, turn_chunks, text in rows
+        for chunk_id, role, position, time, deleted, turn_chunks, opening, text in rows
     ]

@@ -1,0 +1,96 @@
+"""Times that a text names, and how near a moment is to them."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halo_weave.text.named_times import AFTERWARDS, Span, named_times, nearness
+
+NOW = datetime(2026, 11, 16, 15, 30, tzinfo=UTC)
+moments = st.integers(0, 2**31).map(lambda second: datetime.fromtimestamp(second, UTC))
+
+
+def spans(text: str, now: datetime = NOW) -> list[Span]:
+    return [span for time in named_times(text, now) if (span := time.latest(now)) is not None]
+
+
+def day(year: int, month: int, number: int, days: int = 1) -> Span:
+    start = datetime(year, month, number, tzinfo=UTC)
+    return Span(start, start + timedelta(days=days))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("What did I say on 2023-05-25?", day(2023, 5, 25)),
+        ("and in 2023-05, too", day(2023, 5, 1, 31)),
+        ("am 25. 5. 2023", day(2023, 5, 25)),
+        ("It was 2023-05-25.", day(2023, 5, 25)),
+        ("on 25 May, 2023", day(2023, 5, 25)),
+        ("on the 3rd of June 2023", day(2023, 6, 3)),
+        ("May 25th, 2023", day(2023, 5, 25)),
+        ("sept 2, 2023", None),
+        ("Sep 2 2023", day(2023, 9, 2)),
+        ("in february 2024", day(2024, 2, 1, 29)),
+        ("in February", day(2026, 2, 1, 28)),
+        ("in December", day(2025, 12, 1, 31)),
+        ("on 17 November", day(2025, 11, 17)),
+        ("on 29 February", day(2024, 2, 29)),
+        ("what was said yesterday", day(2026, 11, 15)),
+        ("and today?", day(2026, 11, 16)),
+        ("3 days ago", day(2026, 11, 13)),
+        ("two things last week", day(2026, 11, 2, 14)),
+        ("a week ago", day(2026, 11, 6, 7)),
+        ("May I ask something?", None),
+        ("how may that be", None),
+        ("they march on", None),
+        ("30 February 2023", None),
+        ("2023-13-45", None),
+        ("version 1.2.2023-4, 3.2023-05-06 and 2023-04-05-06", None),
+        ("in June 2099", None),
+        ("", None),
+    ],
+)
+def test_a_text_names_a_time_or_none(text: str, expected: Span | None) -> None:
+    """Without a year the latest one is meant; what has not begun is not remembered."""
+    assert spans(text) == ([] if expected is None else [expected])
+
+
+def test_a_text_may_name_several_times_and_each_counts_once() -> None:
+    assert spans("from 2 June 2023 to 2023-06-04, and 2 June 2023 again") == [day(2023, 6, 4), day(2023, 6, 2)]
+
+
+def test_days_are_those_of_the_place_where_the_question_is_asked() -> None:
+    east = timezone(timedelta(hours=9))
+    (span,) = spans("on 2023-05-25", NOW.astimezone(east))
+    assert span.start == datetime(2023, 5, 24, 15, tzinfo=UTC)
+
+
+def test_a_month_without_a_year_is_near_in_every_year() -> None:
+    named = named_times("in May", NOW)
+    assert [nearness(named, datetime(year, 5, 9, tzinfo=UTC)) for year in (2010, 2023, 2026)] == [1, 1, 1]
+    assert nearness(named, datetime(2023, 4, 30, tzinfo=UTC)) < 1e-6
+
+
+@given(moments)
+def test_what_was_said_before_a_time_is_not_near_and_afterwards_less_and_less(moment: datetime) -> None:
+    span = day(2023, 5, 25)
+    near, later = (span.nearness(one) for one in (moment, moment + AFTERWARDS))
+    assert 0 <= near <= 1
+    assert (near == 1) == (span.start <= moment <= span.end)
+    if moment < span.start:
+        assert near == 0
+    elif moment >= span.end and near > 0:
+        assert later < near
+
+
+@given(st.text(max_size=60), moments)
+def test_any_text_at_any_time_names_times_that_have_begun(text: str, now: datetime) -> None:
+    assert all(span.start <= now for span in spans(text, now))
+
+
+@given(st.integers(0, 99999), st.sampled_from(["day", "week", "month", "year"]), moments)
+def test_any_number_of_days_ago_is_no_error(count: int, unit: str, now: datetime) -> None:
+    assert all(span.start < span.end for span in spans(f"{count} {unit}s ago", now))
