@@ -13,7 +13,7 @@ from halo_weave.memory.ranking import Candidate
 from halo_weave.memory.records import Outline
 from halo_weave.memory.store import Store
 from halo_weave.memory.vector_index import VectorIndex
-from halo_weave.text.named_times import AFTERWARDS, NamedTime, named_times, nearness
+from halo_weave.text.named_times import AFTERWARDS, named_times, nearness
 
 _LEAST_TIMES, _MOST_TIMES, _SOME_MORE = 2, 16, 1.25
 _FEW = 10_000
@@ -27,6 +27,7 @@ class Question:
     """What a question says besides its meaning and its words: whom and which times it names."""
 
     def __init__(self, text: str, now: datetime) -> None:
+        self.text = text
         self.now = now
         self.times = named_times(text, now)
         self._words = frozenset(terms_of(text))
@@ -70,10 +71,10 @@ class Candidates:
             return self._first_passing(lambda asked: self._store.search_words(terms, asked), count)
         return dict(self._store.search_words(terms, count, among=self._among))
 
-    def of_times(self, times: Sequence[NamedTime], query: Vector, count: int, now: datetime) -> list[int]:
-        """The closest of what was said at these times and soon after, unless too much was said then."""
+    def of_times(self, question: Question, query: Vector, count: int) -> list[int]:
+        """The closest of what was said at the times that are named and soon after, unless too much was said then."""
         found: list[int] = []
-        for span in filter(None, (time.latest(now) for time in times)):
+        for span in filter(None, (time.latest(question.now) for time in question.times)):
             outlines = self._store.outlines_between(
                 span.start, span.end + AFTERWARDS, _FEW_OF_A_TIME, with_metadata=self._needs_metadata
             )

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -108,31 +108,40 @@ class MemorySearch:
             raise InputError(f"The share {mmr_lambda} of closeness in the order is not from 0 to 1.")
         question = Question(text, self._clock().astimezone())
         candidates = Candidates(self._store, self._embedder.name, self._index, wanted)
-        depth = max(limit, self._settings.candidates)
         # The embedder wants all processors for itself; what shares them slows it down more than it gains.
         vector = embedded()
         turned = self._centre.removed_from(vector, self._store.count_words([]).chunks)
-        by_words = Meanwhile(lambda: self._by_words(text, candidates, depth))
-        try:
-            similarities = candidates.nearest(turned, depth)
-            of_the_time = candidates.of_times(question.times, turned, depth, question.now)
-        finally:
-            by_words.wait()
-        terms, word_scores = by_words.result()
-        found = candidates.with_neighbours({*similarities, *word_scores, *of_the_time})
+        found = self._looked_for(question, turned, candidates, self._settings.candidates)
+        if len(found.ids) < limit:
+            found = self._looked_for(question, turned, candidates, max(limit, self._settings.candidates))
         ranked = fused(
-            [candidates.candidate(one, question, similarities.get(one), word_scores.get(one)) for one in found],
-            self._surroundings(found, terms, turned),
+            [
+                candidates.candidate(one, question, found.similarities.get(one), found.word_scores.get(one))
+                for one in found.ids
+            ],
+            self._surroundings(found, turned),
             user_boost=self._settings.user_boost,
         )
         return self._hits(self._chosen(ranked, limit, mmr_lambda), vector)
+
+    def _looked_for(self, question: Question, vector: Vector, candidates: Candidates, depth: int) -> "_Found":
+        """What meaning, words and times put forward, so many each, and what stands beside it."""
+        by_words = Meanwhile(lambda: self._by_words(question.text, candidates, depth))
+        try:
+            similarities = candidates.nearest(vector, depth)
+            of_times = candidates.of_times(question, vector, depth)
+        finally:
+            by_words.wait()
+        terms, word_scores = by_words.result()
+        ids = candidates.with_neighbours({*similarities, *word_scores, *of_times})
+        return _Found(ids, similarities, terms, word_scores)
 
     def _by_words(self, text: str, candidates: Candidates, depth: int) -> tuple[list[Term], dict[int, float]]:
         terms = self._terms.of(text)
         return terms, candidates.by_words([term.text for term in terms], depth)
 
-    def _surroundings(self, found: Collection[int], terms: Sequence[Term], vector: Vector) -> Surroundings:
-        ids = np.array(sorted(found), dtype=np.int64)
+    def _surroundings(self, found: "_Found", vector: Vector) -> Surroundings:
+        ids, terms = np.array(sorted(found.ids), dtype=np.int64), found.terms
         wide, close = around(ids, WIDE), around(ids, CLOSE)
         by_words = Meanwhile(lambda: self._store.word_places([term.text for term in terms], wide))
         similarities = np.full(len(wide), np.nan)
@@ -179,3 +188,12 @@ class MemorySearch:
     def _vectors(self, ids: Sequence[int]) -> dict[int, Vector]:
         found, vectors = self._store.vectors_by_ids(self._embedder.name, ids)
         return dict(zip(found.tolist(), vectors.astype(np.float32), strict=True))
+
+
+class _Found(NamedTuple):
+    """What was looked for, how close and by what words it was found; the terms are those of the question."""
+
+    ids: list[int]
+    similarities: dict[int, float]
+    terms: list[Term]
+    word_scores: dict[int, float]
