@@ -317,6 +317,19 @@ def test_a_reply_goes_on_after_its_last_chunk_was_merged(window: Window) -> None
     assert max(keys(window)).index > last.index
 
 
+def test_a_reply_that_is_buried_is_not_continued_without_its_beginning(window: Window) -> None:
+    """Its question may still live: it is understood without it."""
+    first = actions.delete(window, QUESTION)
+    actions.delete(window, SECOND_QUESTION)
+    actions.undelete(window, first.keys)
+    window.set_overrides({"weave.budget_tokens": len(window.life.frames.beginning) + 30})
+    assert keys(window) == [QUESTION]
+    stored = stored_text(window.memory, 2)
+    with pytest.raises(InputError, match="newest reply in the window river is buried"):
+        continue_reply(window)
+    assert stored_text(window.memory, 2) == stored
+
+
 def test_there_must_be_a_chunk_to_merge_with(window: Window) -> None:
     with pytest.raises(InputError, match="no chunk before"):
         actions.merge(window, ANSWER)

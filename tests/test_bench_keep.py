@@ -113,14 +113,14 @@ def test_the_exchange_under_way_is_not_scored() -> None:
     assert peaks.tolist() == [10_000, 10_000]
 
 
-def test_pruning_keeps_the_anchors_of_an_exchange_together() -> None:
-    """The question is worth nothing, but its answer is worth most: both stay, and the other exchange leaves."""
-    fed = conversation(("user", 10), ("assistant", 10), ("user", 10), ("assistant", 10))
-    asked = keep.questions_of([fed], [question("0")])
+def test_pruning_keeps_the_question_of_an_answer_and_not_the_answer_of_a_question() -> None:
+    """The first question is worth least, but its answer most; the second is worth much, and its answer little."""
+    fed = conversation(*exchanges(3, 10))
+    asked = keep.questions_of([fed], [question(turn) for turn in "012345"])
     outcome = keep_figures.Outcome()
-    keep.measure_pruned(outcome, fed, asked, np.array([0.0, 9.0, 5.0, 5.0]))
-    assert outcome.of("pruned", 50) == [100.0]
-    assert [chunk.key.turn for chunk in keep.living_chunks(fed, np.zeros(4))] == [0, 1, 4, 5]
+    keep.measure_pruned(outcome, fed, asked, np.array([0.0, 9.0, 8.0, 1.0, 5.0, 4.0]))
+    assert outcome.of("pruned", 50) == [100.0, 100.0, 100.0, 0.0, 0.0, 0.0]
+    assert [chunk.key.turn for chunk in keep.living_chunks(fed, np.zeros(6))] == [0, 1, 4, 5, 8, 9]
 
 
 def test_somebody_who_speaks_twice_begins_a_new_exchange() -> None:

@@ -16,7 +16,7 @@ from halo_weave.weave.settings import WeaveSettings
 Captured = pytest.CaptureFixture[str]
 # By brightness the oldest leave first here, whatever they say.
 TIGHT = msgspec.structs.replace(
-    SETTINGS, weave=WeaveSettings(show_times=False, budget_tokens=150, keeps_by="brightness")
+    SETTINGS, weave=WeaveSettings(show_times=False, budget_tokens=90, keeps_by="brightness")
 )
 """So little that earlier exchanges are buried."""
 FACTS = ("The cat is called Mimi.", "The dog is called Rex.", "The parrot is called Ada.", "The fish is called Bo.")

@@ -33,8 +33,7 @@ def test_a_grave_that_is_clicked_returns_pinned_and_in_sight(echo_server: Proces
         tab = visitor.open(window)
         buried = sentence_about(with_a_grave(tab))
         tab.graves.filter(has_text=buried).get_by_role("button", name=re.compile("^Resurrect")).last.click()
-        chunk = tab.chunks.filter(has_text=buried).first
-        expect(chunk).to_have_class(re.compile("pinned"))
+        chunk = tab.page.locator(".chunk.pinned").filter(has_text=buried)
         expect(chunk).to_be_in_viewport()
         expect(chunk).to_be_focused()
 

@@ -1,7 +1,6 @@
 """What leaves a context that is over budget, in which order and why; and what never leaves."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from random import Random
 
 import pytest
@@ -12,6 +11,7 @@ from halo_weave.memory.records import ChunkKey, Role
 from halo_weave.weave import pruning
 from halo_weave.weave.living import LivingChunk, tokens_in_all
 from halo_weave.weave.pruning import Holding, PruningPlan
+from halo_weave.weave.resurrection import group_keys
 
 ROLES: tuple[Role, ...] = ("user", "assistant", "system")
 
@@ -49,13 +49,16 @@ def is_held(chunk: LivingChunk) -> bool:
     return chunk.is_pinned or chunk.is_current
 
 
-def exchange_of(key: ChunkKey) -> int | None:
-    """The turn of the question that a chunk belongs to."""
-    return {"user": key.turn, "assistant": key.turn - 1, "system": None}[key.role]
+def value_of(chunk: LivingChunk) -> float:
+    return chunk.peak if chunk.worth is None else chunk.worth
 
 
-def is_anchor(chunk: LivingChunk) -> bool:
-    return chunk.key.index == 0 and chunk.key.role != "system"
+def anchors_of(key: ChunkKey) -> set[ChunkKey]:
+    """Without which a chunk would not be understood; an answer's own anchor needs only that of its question."""
+    if key.role == "system":
+        return set()
+    own, question = ChunkKey(key.turn, 0, key.role), ChunkKey(key.turn - 1, 0, "user")
+    return ({own, question} if key.role == "assistant" else {own}) - {key}
 
 
 EXCHANGE = (
@@ -71,10 +74,10 @@ EXCHANGE = (
 """The worked example: bright anchors, of which one is dimmer than a chunk of the answer."""
 
 
-def test_an_exchange_leaves_by_brightness_and_its_anchors_last_and_together() -> None:
+def test_an_exchange_leaves_by_brightness_the_answers_anchor_then_and_the_questions_last() -> None:
     plan = pruning.plan(EXCHANGE, budget=1)
-    assert names(plan) == ["AT4S4", "UT3S1", "AT4S1", "UT3S2", "AT4S2", "AT4S3", "UT3S0", "AT4S0"]
-    assert [burial.code for burial in plan.burials] == ["dimmest"] * 6 + ["exchange"] * 2
+    assert names(plan) == ["AT4S4", "UT3S1", "AT4S1", "UT3S2", "AT4S2", "AT4S3", "AT4S0", "UT3S0"]
+    assert [burial.code for burial in plan.burials] == ["dimmest"] * 6 + ["last_of_turn"] * 2
     assert plan.total_after == 0
     assert plan.held_by is None
 
@@ -85,10 +88,15 @@ def test_anchors_are_left_alone_once_the_rest_fits() -> None:
     assert plan.total_after == 20
 
 
-def test_one_token_over_takes_both_anchors() -> None:
+def test_one_token_over_takes_the_answers_anchor_and_leaves_the_question() -> None:
     plan = pruning.plan([question(1), answer(2)], budget=19)
-    assert names(plan) == ["UT1S0", "AT2S0"]
-    assert plan.total_after == 0
+    assert names(plan) == ["AT2S0"]
+    assert plan.total_after == 10
+
+
+def test_an_answer_leaves_while_its_whole_question_stays() -> None:
+    chunks = [question(9), question(8, 1), answer(2), answer(1, 1)]
+    assert names(pruning.plan(chunks, budget=20)) == ["AT2S1", "AT2S0"]
 
 
 def test_a_budget_of_0_means_no_pruning() -> None:
@@ -115,26 +123,35 @@ def test_positions_beyond_any_machine_number_are_compared() -> None:
     assert names(pruning.plan([newer, older], budget=10)) == ["UT1S1"]
 
 
-def test_a_pair_competes_by_the_brighter_of_its_anchors() -> None:
+def test_each_anchor_competes_by_its_own_brightness() -> None:
     pair = [question(1), answer(500)]
     assert names(pruning.plan([*pair, answer(499, 3, turn=8)], budget=20)) == ["AT8S3"]
-    assert names(pruning.plan([*pair, answer(501, 3, turn=8)], budget=20)) == ["UT1S0", "AT2S0"]
+    assert names(pruning.plan([*pair, answer(501, 3, turn=8)], budget=20)) == ["AT2S0"]
+    assert names(pruning.plan([*pair, answer(501, 3, turn=8)], budget=10)) == ["AT2S0", "UT1S0"]
 
 
-def test_dim_anchors_leave_at_once_when_the_last_of_their_exchange_has_left() -> None:
+def test_dim_anchors_leave_next_when_the_last_that_needed_them_has_left() -> None:
     chunks = [question(1), answer(2), answer(50, 1), answer(60, 1, turn=12), answer(70, 1, turn=14)]
-    assert names(pruning.plan(chunks, budget=30)) == ["AT2S1", "UT1S0", "AT2S0"]
+    assert names(pruning.plan(chunks, budget=20)) == ["AT2S1", "AT2S0", "UT1S0"]
 
 
 @pytest.mark.parametrize("held", [{"pinned": True}, {"current": True}])
-def test_a_pair_with_one_held_anchor_stays_whole(held: dict[str, bool]) -> None:
+def test_an_answers_held_anchor_keeps_that_of_its_question(held: dict[str, bool]) -> None:
     plan = pruning.plan([question(1), answer(2, **held), answer(900, 1)], budget=5)
     assert names(plan) == ["AT2S1"]
     assert plan.held_by is not None
     assert plan.held_by.anchors == 10
 
 
-def test_a_pinned_chunk_keeps_both_anchors_of_its_exchange() -> None:
+@pytest.mark.parametrize("held", [{"pinned": True}, {"current": True}])
+def test_a_held_question_keeps_its_own_anchor_and_nothing_of_its_answer(held: dict[str, bool]) -> None:
+    plan = pruning.plan([question(1), question(3, 1, **held), answer(900), answer(2, 1)], budget=5)
+    assert names(plan) == ["AT2S1", "AT2S0"]
+    assert plan.held_by is not None
+    assert plan.held_by.anchors == 10
+
+
+def test_a_pinned_chunk_of_an_answer_keeps_both_anchors_of_its_exchange() -> None:
     plan = pruning.plan([question(1), answer(2), answer(3, 1, pinned=True), answer(4, 2)], budget=5)
     assert names(plan) == ["AT2S2"]
     assert plan.held_by == Holding(budget=5, fixed=0, current=0, pinned=10, anchors=20)
@@ -142,13 +159,13 @@ def test_a_pinned_chunk_keeps_both_anchors_of_its_exchange() -> None:
 
 def test_without_the_pin_the_same_chunks_leave() -> None:
     plan = pruning.plan([question(1), answer(2), answer(3, 1), answer(4, 2)], budget=5)
-    assert names(plan) == ["AT2S1", "AT2S2", "UT1S0", "AT2S0"]
+    assert names(plan) == ["AT2S1", "AT2S2", "AT2S0", "UT1S0"]
 
 
-def test_an_anchor_whose_partner_does_not_live_leaves_alone() -> None:
+def test_an_anchor_stays_for_its_turn_alone_if_its_question_does_not_live() -> None:
     plan = pruning.plan([answer(2), answer(9, 1), question(5, turn=11)], budget=1)
     assert names(plan) == ["UT11S0", "AT2S1", "AT2S0"]
-    assert [burial.code for burial in plan.burials] == ["last_anchor", "dimmest", "last_anchor"]
+    assert [burial.code for burial in plan.burials] == ["last_of_turn", "dimmest", "last_of_turn"]
 
 
 def test_chunks_whose_anchors_were_deleted_leave_like_any_other() -> None:
@@ -172,14 +189,12 @@ def test_a_frame_leaves_with_the_last_chunk_of_its_turn() -> None:
 
 def test_reasons_name_the_figures() -> None:
     chunks = [question(12), answer(40), answer(11.5, 1), answer(99, 1, turn=4)]
-    dimmest, *anchors, last = pruning.plan(chunks, budget=1).burials
-    assert last.reason == "Lowest peak brightness 99 of 1 chunk that may leave."
-    assert dimmest.reason == "Lowest peak brightness 11.5 of 2 chunks that may leave."
-    assert {burial.reason for burial in anchors} == {
-        "Lowest peak brightness 40 of 3 chunks that may leave; "
-        "both anchors together, since nothing else of the exchange lives."
-    }
-    assert [burial.peak for burial in anchors] == [12, 40]
+    assert [burial.reason for burial in pruning.plan(chunks, budget=1).burials] == [
+        "Lowest peak brightness 11.5 of 2 chunks that may leave.",
+        "Lowest peak brightness 40 of 2 chunks that may leave; the last that lived of its turn.",
+        "Lowest peak brightness 12 of 2 chunks that may leave; the last that lived of its turn.",
+        "Lowest peak brightness 99 of 1 chunk that may leave; the last that lived of its turn.",
+    ]
 
 
 def test_what_holds_the_budget_is_told_in_figures() -> None:
@@ -208,7 +223,7 @@ def test_worth_goes_before_brightness_and_is_told() -> None:
     poor, rich = question(99, 1)._replace(worth=-0.5), answer(1, 1)._replace(worth=2.0)
     (burial,) = pruning.plan([poor, rich], budget=rich.tokens + rich.frame).burials
     assert (burial.key, burial.peak) == (poor.key, 99)
-    assert burial.reason == "Lowest worth -0.50 of 2 chunks that may leave."
+    assert burial.reason == "Lowest worth -0.50 of 2 chunks that may leave; the last that lived of its turn."
 
 
 peaks = st.integers(-3, 3).map(float) | st.floats(-1e6, 10_000)
@@ -224,6 +239,7 @@ def contexts(draw: st.DrawFn) -> list[LivingChunk]:
     )
     positions = draw(st.permutations(range(len(keys))))
     current = draw(st.sets(st.integers(0, 5), max_size=1))
+    by_worth = draw(st.booleans())
     return [
         LivingChunk(
             key,
@@ -233,6 +249,8 @@ def contexts(draw: st.DrawFn) -> list[LivingChunk]:
             peak=draw(peaks),
             is_pinned=draw(st.integers(0, 9)) == 0,
             is_current=key.turn in current,
+            worth=draw(peaks) if by_worth else None,
+            is_recent=by_worth and draw(st.booleans()),
         )
         for key, position in zip(keys, positions, strict=True)
     ]
@@ -242,28 +260,18 @@ budgets = st.integers(1, 60)
 fixed_tokens = st.integers(0, 20)
 
 
-def units_that_may_leave(living: Sequence[LivingChunk]) -> Iterator[tuple[LivingChunk, ...]]:
+def may_leave(living: Sequence[LivingChunk]) -> list[LivingChunk]:
     """The rules again, by looking at everything each time."""
-    exchanges = defaultdict(list)
-    for one in living:
-        exchanges[exchange_of(one.key)].append(one)
-    for one in living:
-        if not is_anchor(one) and not is_held(one):
-            yield (one,)
-    for members in exchanges.values():
-        if all(is_anchor(one) and not is_held(one) for one in members):
-            yield tuple(sorted(members))
+    needed = {anchor for one in living for anchor in anchors_of(one.key)}
+    return [one for one in living if one.key not in needed and not is_held(one)]
 
 
 def burials_one_by_one(chunks: Sequence[LivingChunk], budget: int, fixed: int) -> list[ChunkKey]:
     living, buried = list(chunks), []
-    while fixed + tokens_in_all(living) > budget:
-        units = list(units_that_may_leave(living))
-        if not units:
-            break
-        leaving = min(units, key=lambda unit: (max(one.peak for one in unit), unit[0].first_position))
-        living = [one for one in living if one not in leaving]
-        buried += [one.key for one in leaving]
+    while fixed + tokens_in_all(living) > budget and (free := may_leave(living)):
+        least = min(free, key=lambda one: (one.is_recent, value_of(one), one.first_position))
+        living.remove(least)
+        buried.append(least.key)
     return buried
 
 
@@ -281,9 +289,8 @@ def test_the_rest_fits_or_it_is_told_what_holds_it(chunks: list[LivingChunk], bu
     assert (plan.held_by is None) == (plan.total_after <= budget)
     if held := plan.held_by:
         assert held.fixed + held.current + held.pinned + held.anchors == plan.total_after
-        assert all(is_held(one) or is_anchor(one) for one in staying)
-        # With nothing held, nothing but the fixed tokens can stay.
-        assert any(map(is_held, staying)) or not staying
+        needed = {anchor for one in staying if is_held(one) for anchor in anchors_of(one.key)}
+        assert all(is_held(one) or one.key in needed for one in staying)
 
 
 @given(contexts(), budgets, fixed_tokens)
@@ -293,34 +300,31 @@ def test_what_is_pinned_or_current_is_never_buried(chunks: list[LivingChunk], bu
 
 
 @given(contexts(), budgets, fixed_tokens)
-def test_what_lives_on_keeps_the_anchors_it_had(chunks: list[LivingChunk], budget: int, fixed: int) -> None:
+def test_what_lives_on_keeps_the_anchors_that_would_return_with_it(
+    chunks: list[LivingChunk], budget: int, fixed: int
+) -> None:
     plan = pruning.plan(chunks, budget=budget, fixed=fixed)
-    kept_exchanges = {exchange_of(one.key) for one in _staying(chunks, plan)} - {None}
     buried = {burial.key for burial in plan.burials}
-    for one in chunks:
-        if is_anchor(one) and exchange_of(one.key) in kept_exchanges:
-            assert one.key not in buried
+    for one in _staying(chunks, plan):
+        assert buried.isdisjoint(group_keys(one.key))
 
 
 @given(contexts(), budgets, fixed_tokens)
 def test_no_burial_was_needless(chunks: list[LivingChunk], budget: int, fixed: int) -> None:
     plan = pruning.plan(chunks, budget=budget, fixed=fixed)
-    last_unit = 2 if plan.burials and plan.burials[-1].code == "exchange" else 1
-    before_last = {burial.key for burial in plan.burials[:-last_unit]}
+    before_last = {burial.key for burial in plan.burials[:-1]}
     if plan.burials:
         assert fixed + tokens_in_all(one for one in chunks if one.key not in before_last) > budget
 
 
 @given(contexts(), budgets, fixed_tokens)
-def test_chunks_that_are_no_anchors_leave_in_order_of_peak(chunks: list[LivingChunk], budget: int, fixed: int) -> None:
-    plan = pruning.plan(chunks, budget=budget, fixed=fixed)
-    by_key = {one.key: one for one in chunks}
-    buried = [by_key[burial.key] for burial in plan.burials if burial.code == "dimmest"]
-    order = [(one.peak, one.first_position) for one in buried]
-    assert order == sorted(order)
-    for one in _staying(chunks, plan):
-        if order and not is_held(one) and not is_anchor(one):
-            assert (one.peak, one.first_position) > order[-1]
+def test_of_all_that_may_leave_the_least_worth_leaves_first(chunks: list[LivingChunk], budget: int, fixed: int) -> None:
+    living = {one.key: one for one in chunks}
+    for burial in pruning.plan(chunks, budget=budget, fixed=fixed).burials:
+        free = may_leave(list(living.values()))
+        least = living.pop(burial.key)
+        assert least in free
+        assert all((one.is_recent, value_of(one)) >= (least.is_recent, value_of(least)) for one in free)
 
 
 @given(contexts(), budgets, fixed_tokens, st.randoms())

@@ -157,7 +157,7 @@ def measure(
 
 
 def measure_pruned(outcome: Outcome, fed: FedConversation, asked: Sequence[Asked], values: Values) -> None:
-    """The same by the rules of pruning, under which the anchors of an exchange leave last and together."""
+    """The same by the rules of pruning, under which what lives keeps its anchors."""
     sizes, chunks = fed.sizes, living_chunks(fed, values)
     places = {chunk.key: place for place, chunk in enumerate(chunks)}
     for share in SHARES:

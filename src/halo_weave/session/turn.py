@@ -13,6 +13,7 @@ import msgspec
 
 from halo_weave.errors import InputError
 from halo_weave.session.catching_up import catch_up
+from halo_weave.session.deleting import chunks_of
 from halo_weave.session.describing import described
 from halo_weave.session.filling import filling
 from halo_weave.session.journal import Journal
@@ -90,6 +91,8 @@ def continue_reply(window: Window) -> Reply:
             raise InputError(f"There is no reply in the window {window.name} that could be continued.")
         user, assistant = TurnKey(newest.turn_user, "user"), TurnKey(newest.turn_assistant, "assistant")
         written = window.life.context.of_turn(assistant)
+        if not written and chunks_of(window, assistant):
+            raise InputError(f"The newest reply in the window {window.name} is buried; bring it back to continue it.")
         time = written[0].time if written else window.clock()
         under_way = Exchange(user, assistant, time, {}, begun_at)
         make_room(window, len(window.life.frames.opening("assistant", time, follows_gap=False)), {user, assistant})

@@ -4,23 +4,23 @@ The chunk that is worth least leaves first, until the rest fits; by the settings
 brightness alone. Of equals the older one leaves first: it had more time to shine, and what was said last is what is
 talked about. For that reason too, what is recent leaves only when nothing else may.
 
-What is pinned or part of the current turn stays. The anchors of an exchange, the first chunks of a question and of its
-answer, stay while anything else of the exchange lives. Then they leave together or not at all, and the better of
-them counts for both; if one is pinned or current, the other stays with it. An anchor whose partner does not live
-leaves alone. Chunks of the system role belong to no exchange and have no anchor.
+What is pinned or part of the current turn stays. Whatever lives keeps the anchors that would return with it: a turn's
+first chunk stays while another chunk of the turn lives, and a question's also while anything of its answer lives. A
+question is understood without its answer, so it keeps nothing of it. Chunks of the system role have no anchor.
 """
 
 import heapq
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
 from halo_weave.memory.records import ChunkKey
-from halo_weave.weave.living import ANCHOR, LivingChunk, TurnKey, tokens_in_all
+from halo_weave.weave.living import LivingChunk, TurnKey, tokens_in_all
+from halo_weave.weave.resurrection import group_keys
 
-BurialCode = Literal["dimmest", "exchange", "last_anchor"]
+BurialCode = Literal["dimmest", "last_of_turn"]
 _Holder = Literal["current", "pinned", "anchors"]
 _STRONGEST_FIRST: tuple[_Holder, ...] = ("current", "pinned", "anchors")
 
@@ -77,96 +77,51 @@ def plan(chunks: Sequence[LivingChunk], *, budget: int, fixed: int = 0) -> Pruni
         return PruningPlan((), total, None)
     pruning = _Pruning(chunks, total)
     pruning.bring_down_to(budget)
-    held_by = _holding(pruning.staying(), budget, fixed) if pruning.total > budget else None
+    held_by = _holding(pruning.living.values(), budget, fixed) if pruning.total > budget else None
     return PruningPlan(tuple(pruning.burials), pruning.total, held_by)
-
-
-class _Exchange:
-    def __init__(self) -> None:
-        self.anchors: list[LivingChunk] = []
-        self.others: list[LivingChunk] = []
-        self.others_left = 0
-
-
-class _Unit(NamedTuple):
-    """Chunks that leave at once. The smallest unit leaves first: positions differ, so that no more is compared."""
-
-    standing: tuple[bool, float]
-    first_position: int
-    chunks: tuple[LivingChunk, ...]
-    exchange: _Exchange
 
 
 class _Pruning:
     def __init__(self, chunks: Sequence[LivingChunk], total: int) -> None:
         self.total = total
         self.burials: list[Burial] = []
-        self._chunks = chunks
-        self._left_of_turn: Counter[TurnKey] = Counter(chunk.turn for chunk in chunks)
-        self._units: list[_Unit] = []
-        self._free_chunks = 0
-        for exchange in _exchanges(chunks):
-            exchange.others_left = len(exchange.others)
-            for chunk in exchange.others:
-                self._free([chunk], exchange)
-            self._free_anchors(exchange)
+        self.living = {chunk.key: chunk for chunk in chunks}
+        self._left_of_turn = Counter(chunk.turn for chunk in chunks)
+        self._kept_by = Counter(anchor for key in self.living for anchor in group_keys(key)[1:])
+        # The smallest leaves first: positions differ, so that no more is compared.
+        self._free: list[tuple[tuple[bool, float], int, LivingChunk]] = []
+        for key in self.living:
+            self._free_if_nothing_keeps(key)
 
     def bring_down_to(self, budget: int) -> None:
-        while self.total > budget and self._units:
-            self._bury(heapq.heappop(self._units))
+        while self.total > budget and self._free:
+            self._bury_least()
 
-    def staying(self) -> list[LivingChunk]:
-        buried = {burial.key for burial in self.burials}
-        return [chunk for chunk in self._chunks if chunk.key not in buried]
+    def _free_if_nothing_keeps(self, key: ChunkKey) -> None:
+        chunk = self.living.get(key)
+        if chunk is not None and not (chunk.is_pinned or chunk.is_current or self._kept_by[key]):
+            heapq.heappush(self._free, (chunk.standing, chunk.first_position, chunk))
 
-    def _free_anchors(self, exchange: _Exchange) -> None:
-        if exchange.anchors and exchange.others_left == 0:
-            self._free(sorted(exchange.anchors), exchange)
-
-    def _free(self, chunks: list[LivingChunk], exchange: _Exchange) -> None:
-        if any(chunk.is_pinned or chunk.is_current for chunk in chunks):
-            return
-        self._free_chunks += len(chunks)
-        standing = max(chunk.standing for chunk in chunks)
-        heapq.heappush(self._units, _Unit(standing, chunks[0].first_position, tuple(chunks), exchange))
-
-    def _bury(self, unit: _Unit) -> None:
-        code, reason = _why(unit, self._free_chunks)
-        self._free_chunks -= len(unit.chunks)
-        for chunk in unit.chunks:
-            turn = chunk.turn
-            self._left_of_turn[turn] -= 1
-            self.total -= chunk.tokens + (0 if self._left_of_turn[turn] else chunk.frame)
-            self.burials.append(Burial(chunk.key, chunk.peak, code, reason))
-        if code == "dimmest":
-            unit.exchange.others_left -= 1
-            self._free_anchors(unit.exchange)
+    def _bury_least(self) -> None:
+        free_chunks = len(self._free)
+        _, _, chunk = heapq.heappop(self._free)
+        del self.living[chunk.key]
+        self._left_of_turn[chunk.turn] -= 1
+        is_last_of_turn = not self._left_of_turn[chunk.turn]
+        self.total -= chunk.tokens + (chunk.frame if is_last_of_turn else 0)
+        self.burials.append(_burial(chunk, free_chunks, is_last_of_turn=is_last_of_turn))
+        for anchor in group_keys(chunk.key)[1:]:
+            self._kept_by[anchor] -= 1
+            self._free_if_nothing_keeps(anchor)
 
 
-def _exchanges(chunks: Iterable[LivingChunk]) -> Iterable[_Exchange]:
-    """By the turn of their question, whether it lives or not; all of the system role is in one without anchors."""
-    exchanges: defaultdict[int | None, _Exchange] = defaultdict(_Exchange)
-    for chunk in chunks:
-        turn, index, role = chunk.key.turn, chunk.key.index, chunk.key.role
-        if role == "system":
-            exchanges[None].others.append(chunk)
-        else:
-            exchange = exchanges[turn if role == "user" else turn - 1]
-            (exchange.anchors if index == ANCHOR else exchange.others).append(chunk)
-    return exchanges.values()
-
-
-def _why(unit: _Unit, free_chunks: int) -> tuple[BurialCode, str]:
+def _burial(chunk: LivingChunk, free_chunks: int, *, is_last_of_turn: bool) -> Burial:
     chunks = "1 chunk" if free_chunks == 1 else f"{free_chunks} chunks"
-    by_worth = all(chunk.worth is not None for chunk in unit.chunks)
-    _, value = unit.standing
-    what = f"worth {value:.2f}" if by_worth else f"peak brightness {value:g}"
+    what = f"peak brightness {chunk.peak:g}" if chunk.worth is None else f"worth {chunk.worth:.2f}"
     rank = f"Lowest {what} of {chunks} that may leave"
-    if len(unit.chunks) > 1:
-        return "exchange", f"{rank}; both anchors together, since nothing else of the exchange lives."
-    if unit.exchange.others_left == 0:
-        return "last_anchor", f"{rank}; the last that lived of its exchange."
-    return "dimmest", f"{rank}."
+    if is_last_of_turn:
+        return Burial(chunk.key, chunk.peak, "last_of_turn", f"{rank}; the last that lived of its turn.")
+    return Burial(chunk.key, chunk.peak, "dimmest", f"{rank}.")
 
 
 def _holding(staying: Iterable[LivingChunk], budget: int, fixed: int) -> Holding:
