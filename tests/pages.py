@@ -13,7 +13,8 @@ from processes import Process
 PATIENCE_MS = 30_000
 expect.set_options(timeout=PATIENCE_MS)
 
-SERVER_IS_AWAY = r"ERR_CONNECTION_REFUSED|WebSocket connection to"
+SERVER_IS_AWAY = r"ERR_(CONNECTION_REFUSED|CONNECTION_RESET|EMPTY_RESPONSE|CONTENT_LENGTH)|WebSocket connection to"
+SERVER_IS_ENDING = "status of 503"
 
 
 class Visitor:

@@ -153,7 +153,7 @@ class Tab:
             self.seen = message["state"]["event"]
         else:
             self.events += message["events"]
-            self.seen = message["events"][-1]["number"]
+            self.seen = message["events"][-1]["number"] if message["events"] else self.seen
 
     def follow_until(self, socket: ClientConnection, is_so: Callable[[], object]) -> None:
         while not is_so():

@@ -4,9 +4,10 @@ import re
 import signal
 from pathlib import Path
 
-from playwright.sync_api import Browser, expect
+import pytest
+from playwright.sync_api import Browser, Route, WebSocketRoute, expect
 
-from pages import SERVER_IS_AWAY, Tab, new_window, visiting
+from pages import SERVER_IS_AWAY, SERVER_IS_ENDING, Tab, new_window, visiting
 from processes import ECHO, Process, running
 
 # What is said, and what somebody asks who has forgotten it.
@@ -70,7 +71,7 @@ def test_a_window_closed_in_one_tab_is_not_opened_again_by_the_other(echo_server
 def test_what_one_window_buried_another_brings_back(model_server: Process, browser: Browser) -> None:
     """With the bundled model: the words that return are the very words that were said."""
     small = {
-        "weave.budget_tokens": 200,
+        "weave.budget_tokens": 120,
         "weave.keeps_by": "brightness",
         "weave.resurrection": False,
         "generation.max_tokens": 16,
@@ -90,17 +91,20 @@ def test_what_one_window_buried_another_brings_back(model_server: Process, brows
         assert buried in other.words()
 
 
-def test_a_server_that_is_killed_and_started_again_loses_nothing(tmp_path: Path, browser: Browser) -> None:
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGTERM])
+def test_a_server_that_ends_and_is_started_again_loses_nothing(
+    tmp_path: Path, browser: Browser, ending: signal.Signals
+) -> None:
     with running(tmp_path, *ECHO, "--port", "0") as process:
         process.wait_until_ready()
         port = process.address.rpartition(":")[2]
         with visiting(browser, process.address) as visitor:
             visitor.forgive(SERVER_IS_AWAY)
+            visitor.forgive(SERVER_IS_ENDING)
             tab = visitor.open()
             tab.say("Said before the end")
             tab.box.fill("Typed before the end")
-            process.popen.kill()
-            process.popen.wait()
+            process.end(ending)
             expect(tab.page.locator("#engine-text")).to_have_text("the server does not answer")
             tab.box.press("Enter")
             expect(tab.toasts).to_contain_text("The server does not answer")
@@ -115,6 +119,91 @@ def test_a_server_that_is_killed_and_started_again_loses_nothing(tmp_path: Path,
                 expect(tab.box).to_have_value("")
                 assert tab.words()[0::2] == ["Said before the end", "Typed before the end"]
                 assert again.end(signal.SIGTERM) == 0
+
+
+def test_the_page_says_ready_only_when_it_has_heard_of_its_window_again(tmp_path: Path, browser: Browser) -> None:
+    """What the server tells of the window is held back: until it comes, a message would be refused."""
+    held: list[WebSocketRoute] = []
+    with running(tmp_path, *ECHO, "--port", "0") as process:
+        process.wait_until_ready()
+        port = process.address.rpartition(":")[2]
+        with visiting(browser, process.address) as visitor:
+            visitor.forgive(SERVER_IS_AWAY)
+            visitor.forgive("status of 409")
+            tab = visitor.open()
+            tab.say("Said before the end")
+            # From the next connection on; the page has one already.
+            tab.page.route_web_socket(re.compile("/api/windows/.*/events"), lambda socket: held.append(socket))
+            process.end(signal.SIGKILL)
+            expect(tab.page.locator("#engine-text")).to_have_text("the server does not answer")
+            with running(tmp_path, *ECHO, "--port", port):
+                expect(tab.page.locator("#engine-text")).to_have_text("connecting to this window again")
+                tab.send("Typed too early")
+                expect(tab.toasts).to_contain_text("try again when it has caught up")
+                expect(tab.box).to_have_value("Typed too early")
+                held[-1].connect_to_server()
+                expect(tab.page.locator("#engine")).to_have_attribute("data-state", "ready")
+                tab.box.press("Enter")
+                expect(tab.turns).to_have_count(4)
+
+
+def test_a_tab_that_missed_nothing_is_ready_as_soon_as_it_is_connected_again(
+    echo_server: Process, browser: Browser
+) -> None:
+    """The server has nothing to tell then, and says so."""
+    window = new_window(echo_server, "missed nothing")
+    sockets: list[WebSocketRoute] = []
+
+    def pass_on(socket: WebSocketRoute) -> None:
+        socket.connect_to_server()
+        sockets.append(socket)
+
+    with visiting(browser, echo_server.address) as visitor:
+        visitor.context.route_web_socket(re.compile("/api/windows/.*/events"), pass_on)
+        tab = visitor.open(window)
+        tab.say("Before")
+        sockets[0].close(code=4999)
+        expect(tab.page.locator("#engine")).to_have_attribute("data-state", "away")
+        expect(tab.page.locator("#engine")).to_have_attribute("data-state", "ready")
+        tab.say("After")
+        expect(tab.turns).to_have_count(4)
+
+
+def test_what_is_typed_before_there_is_a_window_stays_in_the_box(tmp_path: Path, browser: Browser) -> None:
+    with running(tmp_path, *ECHO, "--port", "0") as process:
+        process.wait_until_ready()
+        with visiting(browser, process.address) as visitor:
+            held: list[Route] = []
+            is_holding = True
+            visitor.context.route(
+                "**/api/windows", lambda route: held.append(route) if is_holding else route.continue_()
+            )
+            page = visitor.context.new_page()
+            page.goto(process.address)
+            tab = Tab(page)
+            tab.send("Typed at once")
+            expect(tab.toasts).to_contain_text("still being opened")
+            is_holding = False
+            for route in held:
+                route.continue_()
+            tab.ready()
+            expect(tab.box).to_have_value("Typed at once")
+            tab.box.press("Enter")
+            expect(tab.turns).to_have_count(2)
+
+
+def test_an_answer_that_breaks_off_is_no_answer(echo_server: Process, browser: Browser) -> None:
+    """As from a server that is killed while it answers: the words stay plain, and the page goes on."""
+    window = new_window(echo_server, "broken off")
+    with visiting(browser, echo_server.address) as visitor:
+        half = '{"html": ["<p>Sai'
+        visitor.context.route("**/api/render", lambda route: route.fulfill(body=half, content_type="application/json"))
+        tab = visitor.open(window)
+        with tab.page.expect_response("**/api/render"):
+            tab.say("Said *plainly*")
+        expect(tab.turns.first).to_contain_text("Said *plainly*")
+        tab.say("And again")
+        expect(tab.turns).to_have_count(4)
 
 
 def test_the_page_may_be_opened_before_the_model_is_there(tmp_path: Path, browser: Browser) -> None:

@@ -13,7 +13,7 @@ from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.protocol import Engine
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.server import websocket
-from halo_weave.server.websocket import CLOSED, MOST_BEHIND, TOO_MANY, UNKNOWN
+from halo_weave.server.websocket import CLOSED, GOING_AWAY, MOST_BEHIND, TOO_MANY, UNKNOWN
 from served import PATIENCE_S, Served, Tab, received, served, until
 
 
@@ -111,6 +111,15 @@ def test_a_tab_that_was_away_too_long_gets_a_fresh_state(server: Served) -> None
     assert tab.states == 2
 
 
+def test_a_tab_that_missed_nothing_is_told_so(server: Served) -> None:
+    window = server.new_window()
+    tab = Tab(server, window)
+    with tab.connected() as socket:
+        tab.follow_until(socket, lambda: tab.states)
+    with tab.connected() as socket:
+        assert received(socket) == {"events": []}
+
+
 @pytest.mark.parametrize("since", ["0", "999999999999999999", "-1", "abc", "9" * 400])
 def test_a_number_that_never_was_gives_a_fresh_state(server: Served, since: str) -> None:
     window = server.new_window()
@@ -167,6 +176,23 @@ def test_a_closed_window_ends_its_sockets(server: Served) -> None:
     assert tab.has("closed")
     assert ending.value.rcvd is not None
     assert ending.value.rcvd.code == CLOSED
+
+
+def test_a_program_that_ends_does_not_say_that_the_window_was_closed(server: Served) -> None:
+    window = server.new_window()
+    tab = Tab(server, window)
+    with tab.connected() as socket:
+        tab.follow_until(socket, lambda: tab.states)
+        server.program.close()
+        with pytest.raises(ConnectionClosed) as ending:
+            tab.follow_until(socket, lambda: False)
+    assert ending.value.rcvd is not None
+    assert ending.value.rcvd.code == GOING_AWAY
+    with tab.connected() as socket, pytest.raises(ConnectionClosed) as ending:
+        received(socket)
+    assert ending.value.rcvd is not None
+    assert ending.value.rcvd.code == GOING_AWAY
+    assert not server.program.open_windows()
 
 
 def test_a_window_that_is_not_there_ends_the_socket(server: Served) -> None:

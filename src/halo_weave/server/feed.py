@@ -65,7 +65,9 @@ class Feed:
     def require_seen(self, number: int) -> None:
         """Behind if the conversation has changed after this event."""
         events = self.since(number)
-        if events is None or any(event.kind in _CHANGING for event in events):
+        if events is None:
+            raise Behind("This tab has not heard of the window for a while; try again when it has caught up.")
+        if any(event.kind in _CHANGING for event in events):
             raise Behind("This tab is behind: the conversation has changed since; look at it, and try again.")
 
     def state(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from halo_weave import paths
 from halo_weave.config import Settings, load_settings
 from halo_weave.engine.opening import open_engine
 from halo_weave.engine.protocol import Engine
-from halo_weave.errors import EngineUnavailable, WindowBusy
+from halo_weave.errors import EngineUnavailable, StoreUnavailable, WindowBusy
 from halo_weave.memory.memory import open_memory
 from halo_weave.server.bulletin import Bulletin
 from halo_weave.server.deletions import Deletions
@@ -76,6 +76,7 @@ class Program:
         self._hub: Hub | None = None
         self._feeds: dict[str, Feed] = {}
         self._lock = threading.RLock()
+        self.is_ending = False
         self.is_saved = threading.Event()
         """Set once everything is kept at the end."""
         self._reflecting = Reflecting(self.open_windows, self.send)
@@ -84,7 +85,9 @@ class Program:
 
     @property
     def hub(self) -> Hub:
-        """EngineUnavailable while there is no model."""
+        """EngineUnavailable while there is no model. No window is opened any more when all are being closed."""
+        if self.is_ending:
+            raise StoreUnavailable("The program is ending; nothing was done.")
         self.keeper.require_ready()
         if self._hub is None:
             raise EngineUnavailable("The model is being loaded; wait until it is there.")
@@ -152,6 +155,7 @@ class Program:
 
     def close(self) -> None:
         """Stops what is under way, and waits until it is kept; then until the memory has nothing under way."""
+        self.is_ending = True
         self.keeper.close()
         self.turns.close()
         self._reflecting.close()

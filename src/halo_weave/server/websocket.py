@@ -29,6 +29,8 @@ MOST_SOCKETS = 128
 """That can be open at once; a tab has two."""
 CLOSED, FAILED, TOO_MANY, UNKNOWN = 4001, 4002, 4003, 4404
 """Codes with which a socket ends: the window was closed, cannot be opened, there are too many, or no such window."""
+GOING_AWAY = 1001
+"""The program ends; who connects again later goes on."""
 
 
 class Sockets:
@@ -66,16 +68,22 @@ class Sockets:
             try:
                 feed = await self._feed(socket.path_params["window"])
             except NotFound as error:
-                await socket.close(UNKNOWN, str(error)[:120])
+                await self._end(socket, UNKNOWN, str(error))
                 return
             except HaloError as error:
-                await socket.close(FAILED, str(error)[:120])
+                await self._end(socket, FAILED, str(error))
                 return
             await self._follow(socket, feed, seen)
             if not feed.is_replaced:
-                await socket.close(CLOSED, "the window was closed")
+                await self._end(socket, CLOSED, "the window was closed")
                 return
             seen = None
+
+    async def _end(self, socket: WebSocket, code: int, reason: str) -> None:
+        """What becomes of a window because the whole program ends is not said of the window."""
+        if self._program.is_ending:
+            code, reason = GOING_AWAY, "the program ends"
+        await socket.close(code, reason[:120])
 
     async def _feed(self, window_id: str) -> Feed:
         """Of the window, once there is a model."""
@@ -91,7 +99,8 @@ class Sockets:
                 await woken.wait()
 
     async def _follow(self, socket: WebSocket, feed: Feed, seen: int | None) -> None:
-        """Until the window is closed."""
+        """Until the window is closed. The first message comes in any case: from then on the tab knows all."""
+        is_first = True
         with feed.wakeups.sleeper() as woken:
             while True:
                 woken.clear()
@@ -100,9 +109,10 @@ class Sockets:
                     state, data = await self._in_thread(lambda: _encoded_state(feed))
                     await _send(socket, data)
                     seen, events = state, []
-                elif events:
+                elif events or is_first:
                     await _send(socket, msgspec.json.encode({"events": events}))
-                    seen = events[-1].number
+                    seen = events[-1].number if events else seen
+                is_first = False
                 if feed.is_closed and seen == feed.last_number:
                     return
                 await asyncio.sleep(BATCH_S)

@@ -5,11 +5,15 @@ from typing import Any
 from halo_weave.session.describing import named
 from halo_weave.session.window import Window
 from halo_weave.weave.context import LiveChunk
+from halo_weave.weave.pruning import Burial
+
+NEARLY_FULL = 0.75
+"""The share of what may live from which on it is told what leaves next: before that, it will be something else."""
 
 
 def filling(window: Window) -> dict[str, Any]:
-    """`meter` adds up to the usable tokens, frames being counted as living; `next_keys` are the chunks that would leave
-    first, and `next_to_bury` is their peak if brightness alone decides, otherwise None."""
+    """`meter` adds up to the usable tokens, frames being counted as living. `next_keys` are the chunks that leave
+    first, none while there is much room; `next_to_bury` is their peak if brightness alone decides, otherwise None."""
     life = window.life
     with life.looking:
         tokens = life.size()
@@ -20,7 +24,7 @@ def filling(window: Window) -> dict[str, Any]:
         total = tokens + len(window.writing)
         meter = {**parts, "living": total - sum(parts.values()), "free": max(0, window.usable_tokens - total)}
         by_brightness = window.settings.weave.keeps_by == "brightness"
-        burials = life.plan_pruning(max(1, tokens - 1), life.current).burials
+        burials = _next_burials(window, tokens)
         return {
             "tokens": tokens,
             "budget": window.budget,
@@ -28,6 +32,13 @@ def filling(window: Window) -> dict[str, Any]:
             "next_to_bury": round(max(one.peak for one in burials)) if burials and by_brightness else None,
             "next_keys": [named(one.key) for one in burials],
         }
+
+
+def _next_burials(window: Window, tokens: int) -> tuple[Burial, ...]:
+    room = window.usable_tokens - window.settings.generation.max_tokens
+    if tokens <= NEARLY_FULL * min(window.budget or room, room):
+        return ()
+    return window.life.plan_pruning(max(1, tokens - 1), window.life.current).burials
 
 
 def _cause(window: Window, chunk: LiveChunk) -> str | None:

@@ -25,8 +25,9 @@ async function request(method, path, { body, seen, raw } = {}) {
     throw new RequestError("The server does not answer; the page tries again by itself.", 0);
   }
   if (answer.status === 204) return null;
-  const data = await answer.json().catch(() => ({ error: `The server answered ${answer.status}.` }));
-  if (!answer.ok) throw new RequestError(data.error ?? `The server answered ${answer.status}.`, answer.status);
+  const data = await answer.json().catch(() => undefined);
+  if (!answer.ok) throw new RequestError(data?.error ?? `The server answered ${answer.status}.`, answer.status);
+  if (data === undefined) throw new RequestError("The server went away while it answered; it may have done what was asked.", 0);
   return data;
 }
 

@@ -8,6 +8,7 @@ class App extends EventTarget {
   model = new WindowModel();
   status = null; // of the program: engine, memory, jobs
   view = localStorage.getItem("halo-view") ?? "read";
+  isLost = false; // whether the server was away, and this tab has not heard since what became of its window
   #connection = null;
   #windowId = null;
 
@@ -25,15 +26,19 @@ class App extends EventTarget {
     this.#windowId = id;
     localStorage.setItem("halo-window", id);
     this.model.seen = undefined;
+    this.isLost = false;
     const connection = new Connection(`/api/windows/${encodeURIComponent(id)}/events`, () => this.model.seen);
+    let isFirst = true;
     connection.addEventListener("message", ({ detail }) => {
       if (this.#connection !== connection) return;
       if (detail.state) this.model.applyState(detail.state);
       if (detail.events) this.model.applyEvents(detail.events);
+      if (isFirst || this.isLost) this.#setLost(false);
+      isFirst = false;
     });
-    connection.addEventListener("open", () => this.#tell("connected"));
-    connection.addEventListener("lost", () => this.#tell("lost"));
+    connection.addEventListener("lost", () => this.#setLost(true));
     connection.addEventListener("ended", ({ detail }) => {
+      if (this.isLost) this.#setLost(false);
       const action = { label: "Open it again", run: () => this.open(id) };
       this.say(`This window is not followed any more: ${detail || "the server ended it"}.`, { action, seconds: 600 });
     });
@@ -50,7 +55,10 @@ class App extends EventTarget {
         else this.#tell(`program-${kind}`, data);
       }
     });
-    connection.addEventListener("open", () => this.refreshStatus());
+    connection.addEventListener("open", () => {
+      this.#connection?.hurry();
+      this.refreshStatus();
+    });
   }
 
   async refreshStatus() {
@@ -118,6 +126,11 @@ class App extends EventTarget {
   // For a screen reader; the transcript itself is no live region.
   announce(text) {
     document.getElementById("announcer").textContent = text;
+  }
+
+  #setLost(isLost) {
+    this.isLost = isLost;
+    this.#tell(isLost ? "lost" : "connected");
   }
 
   #tell(type, detail) {

@@ -10,6 +10,7 @@ class Composer extends HTMLElement {
   #status;
   #editing = null; // the turn and role of the message that gets other words
   #isSending = false;
+  #hasWindow = false;
   #sent = null; // by this tab; others share what the browser remembers
 
   connectedCallback() {
@@ -28,13 +29,13 @@ class Composer extends HTMLElement {
     for (const type of ["reset", "status", "token", "meta", "chunks", "error"]) app.model.addEventListener(type, () => this.#show());
     for (const type of ["reset", "status", "error"]) app.model.addEventListener(type, () => this.#setSending(false));
     app.model.addEventListener("message", () => this.#arrived());
-    app.model.addEventListener("reset", () => this.#restoreDraft());
+    app.model.addEventListener("reset", () => this.#lookForSent());
     app.model.addEventListener("error", ({ detail }) => app.say(detail, { isError: true, seconds: 20 }));
     app.model.addEventListener("notice", ({ detail }) => app.say(detail));
     app.addEventListener("status", () => this.#show());
     app.addEventListener("lost", () => this.#show("The server does not answer; trying again…"));
     app.addEventListener("connected", () => this.#show());
-    app.addEventListener("window", () => this.#leaveEditing());
+    app.addEventListener("window", () => this.#enter());
     app.addEventListener("edit", ({ detail }) => this.#edit(detail));
     app.addEventListener("hand-back", ({ detail }) => this.#put(detail));
     this.#show();
@@ -60,7 +61,8 @@ class Composer extends HTMLElement {
 
   async #sendMessage() {
     const text = this.#input.value;
-    if (!text.trim() || !app.model.info) return;
+    if (!text.trim()) return;
+    if (app.model.seen === undefined) return app.say("The window is still being opened; nothing was sent yet.", { isError: true });
     const { api } = app;
     const editing = this.#editing;
     if (editing?.role === "assistant") return this.#replaceReply(editing.turn, text);
@@ -136,9 +138,15 @@ class Composer extends HTMLElement {
     this.#typed();
   }
 
-  #restoreDraft() {
+  // What was typed before there was a window is this one's; otherwise the box has the words of the window before.
+  #enter() {
+    this.#leaveEditing();
+    this.#put(this.#draft + (this.#hasWindow ? "" : this.#input.value));
+    this.#hasWindow = true;
+  }
+
+  #lookForSent() {
     if (this.#editing !== null) return;
-    this.#put(this.#draft);
     const sent = localStorage.getItem(this.#sentName);
     if (sent !== null && lastQuestion()?.text === sent) this.#arrived();
   }
@@ -158,6 +166,7 @@ class Composer extends HTMLElement {
   #statusInWords() {
     const { model, status } = app;
     if (status?.engine && status.engine.state !== "ready") return status.engine.text;
+    if (app.isLost) return "Connecting to this window again…";
     if (model.info?.queue) return `waiting for the model: ${model.info.queue} before this`;
     if (this.#isAnswering) return model.status;
     const stats = model.info?.stats;

@@ -9,6 +9,7 @@ export class Connection extends EventTarget {
   #seen;
   #socket = null;
   #wait = SHORTEST_WAIT;
+  #waiting = null; // the timer of the next try
   #isClosed = false;
 
   // `seen` gives the number of the last event that is known, or undefined for a fresh start.
@@ -24,7 +25,14 @@ export class Connection extends EventTarget {
     this.#socket?.close();
   }
 
+  // Do not wait any longer: there are signs that the server is back.
+  hurry() {
+    if (this.#waiting !== null) this.#open();
+  }
+
   #open() {
+    clearTimeout(this.#waiting);
+    this.#waiting = null;
     if (this.#isClosed) return;
     const seen = this.#seen?.();
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
@@ -44,7 +52,7 @@ export class Connection extends EventTarget {
         return;
       }
       this.dispatchEvent(new CustomEvent("lost"));
-      setTimeout(() => this.#open(), this.#wait);
+      this.#waiting = setTimeout(() => this.#open(), this.#wait);
       this.#wait = Math.min(2 * this.#wait, LONGEST_WAIT);
     };
   }

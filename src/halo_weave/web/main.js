@@ -46,8 +46,10 @@ function followStatus() {
   app.addEventListener("status", ({ detail }) => {
     const { engine, memory } = detail;
     const abilities = [engine.attention?.available && "attention", engine.editing?.available && "editing"].filter(Boolean);
-    byId("engine").dataset.state = engine.state;
-    byId("engine-text").textContent = engine.state === "ready" ? [engine.model, `${count(engine.usable)} tokens`, ...abilities].join(" · ") : engine.text;
+    const words = [engine.model, `${count(engine.usable)} tokens`, ...abilities].join(" · ");
+    const isReady = engine.state === "ready";
+    byId("engine").dataset.state = isReady && app.isLost ? "loading" : engine.state;
+    byId("engine-text").textContent = !isReady ? engine.text : app.isLost ? "connecting to this window again" : words;
     byId("memory-size").textContent = `Ctrl K · ${plural(memory.chunks - memory.deleted, "chunk")}`;
   });
   app.addEventListener("lost", () => {
