@@ -63,9 +63,7 @@ def chunks() -> dict[str, Chunk]:
 @pytest.fixture
 def stream(chunks: dict[str, Chunk]) -> recall.Stream:
     stream = recall.Stream()
-    for one in chunks.values():
-        stream.tokens_of[one.key] = one.token_count
-        stream.chunks_of_turn[one.key.turn].append(one.key)
+    stream.hold(chunks.values())
     return stream
 
 
@@ -92,8 +90,7 @@ def test_scores_are_the_share_of_evidence_that_was_found(chunks: dict[str, Chunk
 
 def test_only_the_first_turns_count_for_recall(chunks: dict[str, Chunk], stream: recall.Stream) -> None:
     others = [hit(chunk(turn, 0, "user", 1)) for turn in range(100, 110)]
-    for other in others:
-        stream.tokens_of[other.chunk.key] = 1
+    stream.hold(other.chunk for other in others)
     scores = recall.score([*others, hit(chunks["question"])], {1}, stream)
     assert (scores["recall_at_5"], scores["recall_at_10"], scores["recall_at_20"]) == (0, 0, 100)
 

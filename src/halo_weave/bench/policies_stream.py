@@ -157,7 +157,7 @@ def _chat(
     of_turn = {turn.id: keys(turn) for turn in (*head, *tail)}
     asked = []
     for number, question in questions:
-        evidence = {key: stream.tokens_of[key] for turn in question.evidence for key in of_turn.get(turn, ())}
+        evidence = {key: stream.dormant[key].tokens for turn in question.evidence for key in of_turn.get(turn, ())}
         if evidence:
             asked.append(Asked(number, question, evidence))
     end = said[-1].chunks[-1].end_position if said else 0

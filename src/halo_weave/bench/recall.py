@@ -5,7 +5,7 @@ import sqlite3
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,8 @@ from halo_weave.memory.vectors import Vectors
 from halo_weave.paths import bundled_model_path, cache_folder
 from halo_weave.session.recalling import FOUND_AT_MOST
 from halo_weave.text.chunking import chunks_of
-from halo_weave.weave.resurrection import group_keys
+from halo_weave.weave import resurrection
+from halo_weave.weave.resurrection import Candidate, Dormant, StartingBrightness
 
 BUDGETS = (512, 1024, 2048)
 FIRST_TURNS = (5, 10, 20)
@@ -75,18 +76,20 @@ class Stream:
 
     def __init__(self) -> None:
         self.turn_of: dict[EvidenceId, int] = {}
-        self.tokens_of: dict[ChunkKey, int] = {}
+        self.dormant: dict[ChunkKey, Dormant] = {}
         self.chunks_of_turn: dict[int, list[ChunkKey]] = defaultdict(list)
 
     def add(self, turn: Turn, chunks: Sequence[Chunk]) -> None:
         self.turn_of[turn.conversation, turn.id] = chunks[0].key.turn
+        self.hold(chunks)
+
+    def hold(self, chunks: Iterable[Chunk]) -> None:
         for chunk in chunks:
-            self.tokens_of[chunk.key] = chunk.token_count
+            self.dormant[chunk.key] = Dormant(chunk.key, chunk.first_position, chunk.token_count, frame=0)
             self.chunks_of_turn[chunk.key.turn].append(chunk.key)
 
-    def anchors(self, key: ChunkKey) -> Iterator[ChunkKey]:
-        """The openings that a chunk brings with it, as far as they are there."""
-        return (anchor for anchor in group_keys(key)[1:] if anchor in self.tokens_of)
+    def tokens_of(self, keys: Iterable[ChunkKey]) -> int:
+        return sum(self.dormant[key].tokens for key in keys)
 
 
 def remember_all(store: SqliteStore, turns: Iterable[Turn], vocabulary: Vocabulary) -> Stream:
@@ -177,24 +180,18 @@ def score(hits: Sequence[Hit], evidence: set[int], stream: Stream) -> dict[str, 
     turns = _turns(hits)
     found = {f"recall_at_{count}": 100 * len(evidence & set(turns[:count])) / len(evidence) for count in FIRST_TURNS}
     wanted = {key for turn in evidence for key in stream.chunks_of_turn[turn]}
-    weight = sum(stream.tokens_of[key] for key in wanted)
+    weight = stream.tokens_of(wanted)
     for budget in BUDGETS:
-        context = fill(hits, stream, budget)
-        found[f"evidence_at_{budget}"] = 100 * sum(stream.tokens_of[key] for key in wanted & context) / weight
+        found[f"evidence_at_{budget}"] = 100 * stream.tokens_of(wanted & fill(hits, stream, budget)) / weight
     return found
 
 
 def fill(hits: Sequence[Hit], stream: Stream, budget: int) -> set[ChunkKey]:
-    """The context that the hits give, best first, each with its openings; a group that does not fit is passed over."""
-    context: set[ChunkKey] = set()
-    used = 0
-    for hit in hits:
-        group = {hit.chunk.key, *stream.anchors(hit.chunk.key)} - context
-        cost = sum(stream.tokens_of[key] for key in group)
-        if used + cost <= budget:
-            context |= group
-            used += cost
-    return context
+    """What returns into an empty context; what a template puts around turns is not counted."""
+    candidates = [Candidate(hit.chunk.key, hit.score) for hit in hits]
+    starting = StartingBrightness("fixed", mean=0)
+    plan = resurrection.plan(candidates, (), stream.dormant, budget=budget, starting=starting)
+    return {revival.key for revival in plan.revivals}
 
 
 class CachedEmbedder:
