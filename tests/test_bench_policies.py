@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,14 +16,18 @@ from halo_weave.bench.plots import Estimate
 from halo_weave.bench.policies import Choice
 from halo_weave.bench.policies_asking import KEEPING, Workshop
 from halo_weave.bench.policies_figures import BUDGETED, CEILING, HALO, REREAD, TITLES, figures, gap_closed, table
+from halo_weave.bench.policies_pace import Pace, longest_first
 from halo_weave.bench.policies_retrieval import Ceiling
 from halo_weave.bench.policies_stream import Chat, open_stream_memory, remember
 from halo_weave.bench.policies_window import PolicyWindow, exchanges
+from halo_weave.bench.policies_workers import Job
 from halo_weave.config import Settings
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.engine.protocol import GenerationSettings, Placed
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import InputError
+from halo_weave.memory.memory import Memory
+from halo_weave.memory.search import Hit
 from halo_weave.session.settings import WindowSettings
 from windows import brightness, living
 
@@ -114,8 +119,66 @@ def test_a_whole_run_tells_what_each_policy_has_in_its_context(data: Path, tmp_p
         raise AssertionError("measured again")
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(policies, "_open", refuse)
+        patch.setattr(policies, "measured", refuse)
         assert figures(policies.measure(SMALL, data, choice)) == found
+
+
+def test_several_processes_find_what_one_finds(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    choice, told = Choice((BUDGET,), questions=1, replayed=60), list[str]()
+    alone = policies.run(SMALL, data, choice)
+    monkeypatch.setattr(policies, "cache_folder", lambda: tmp_path)
+    assert policies.run(SMALL, data, choice._replace(processes=2), on_progress=told.append) == alone
+    assert sum(" of 9: a: " in line for line in told) == 9
+    assert any("1 questions" in line for line in told)
+
+
+def test_what_is_measured_is_told_with_the_time_that_is_left() -> None:
+    """Jobs count by what the model has to read for them."""
+    jobs, now = [Job("a", "h2o", 512), Job("a", HALO, 512), Job("a", "rag_time", 512)], 100.0
+    pace = Pace(jobs, asked={"a": 10}, put={"a": 2}, replayed=4096, context=4096, clock=lambda: now)
+    costs = [pace.cost(job) for job in jobs]
+    assert longest_first(jobs, pace) == [jobs[1], jobs[0], jobs[2]]
+    now += costs[0]
+    assert pace.done(jobs[0]) == f"1 of 3: a: h2o, 512 tokens · about {sum(costs[1:]) / 60:.0f} min left"
+    now += 1
+    assert "2 of 3" in pace.done(jobs[1])
+    assert pace.done(jobs[2]) == "3 of 3: a: rag_time, 512 tokens"
+
+
+def test_all_jobs_have_an_expected_cost() -> None:
+    jobs = [Job("a", policy, 512) for policy in BUDGETED if policy != REREAD] + [Job("a", CEILING, 0)]
+    for put in ({}, {"a": 3}):
+        pace = Pace(jobs, asked={"a": 10}, put=put, replayed=1000, context=4096)
+        assert min(map(pace.cost, jobs)) > 0
+
+
+def test_a_share_that_leaves_all_as_it_is_makes_no_difference(workshop: Workshop, chat: Chat) -> None:
+    text = "Where is the spare key of the lighthouse?"
+    with closing(opened(workshop, chat, HALO)) as lived:
+        lived.live_through()
+        assert lived.gives_way_to(0.05)
+        assert not lived.gives_way_to(1.0)
+        with lived.asked(text) as layout:
+            as_it_is = layout.placed
+        with lived.asked(text, 1.0) as layout:
+            assert layout.placed == as_it_is
+
+
+def test_a_text_is_searched_once_for_each_time(workshop: Workshop, chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All policies and budgets share what was found, and all findings share their chunks."""
+    memory, searched = workshop.memory, list[str]()
+    search = Memory.search
+
+    def counted(self: Memory, text: str, **others: Any) -> list[Hit]:
+        searched.append(text)
+        return search(self, text, **others)
+
+    monkeypatch.setattr(Memory, "search", counted)
+    for until in (chat.end, chat.tail[-2].start, chat.end):
+        memory.until = until
+        hits = memory.search("Who plays chess with a bishop?")
+        assert all(memory.chunk(hit.chunk.key) == (hit.id, hit.chunk) for hit in hits)
+    assert len(searched) == 2
 
 
 def test_nothing_is_found_that_was_not_said_yet(workshop: Workshop, chat: Chat) -> None:
@@ -187,10 +250,20 @@ def test_questions_are_sampled_evenly_from_those_that_can_be_answered() -> None:
     turns = [Turn("a", "1", "user", "x")]
     questions = [Question("a", str(n), ("1",), answer=None if n % 2 else "yes") for n in range(20)]
     questions += [Question("a", "no evidence", (), answer="yes"), Question("a", "unknown turn", ("9",), answer="yes")]
+    conversations, chats = Conversations(turns, questions), ["a"]
+    assert policies.sample(conversations, chats, 2) == {0, 18}
+    assert policies.sample(conversations, chats, 3) == {0, 8, 18}
+    assert policies.sample(conversations, chats, 100) == set(range(0, 20, 2))
+    assert policies.sample(conversations, ["b"], 100) == set()
+
+
+def test_some_chats_are_spread_evenly_over_those_with_questions() -> None:
+    turns = [Turn(name, "1", "user", "x") for name in "abcdef"]
+    questions = [Question(name, "x", ("1",)) for name in "fedcb"] + [Question("a", "no evidence")]
     conversations = Conversations(turns, questions)
-    assert policies.sample(conversations, 2) == {0, 18}
-    assert policies.sample(conversations, 3) == {0, 8, 18}
-    assert policies.sample(conversations, 100) == set(range(0, 20, 2))
+    assert policies.chosen_chats(conversations, 0) == list("bcdef")
+    assert policies.chosen_chats(conversations, 3) == list("bdf")
+    assert policies.chosen_chats(conversations, 99) == list("bcdef")
 
 
 def test_the_gap_closed_is_the_way_from_floor_to_ceiling() -> None:

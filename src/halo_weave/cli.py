@@ -252,6 +252,7 @@ def _add_policies_flags(policies: argparse.ArgumentParser) -> None:
     for flag, default, what in (
         ("--questions", 20, "how many questions the model itself is asked; all count for the evidence"),
         ("--replay", 4096, "tokens of each conversation's end that pass through the window"),
+        ("--chats", 0, "how many conversations are lived through, of all that are in the memory; 0 for all"),
     ):
         policies.add_argument(
             flag, type=whole_number(0, 1_000_000), default=default, metavar="N", help=f"{what} (default: %(default)s)"
@@ -263,6 +264,13 @@ def _add_policies_flags(policies: argparse.ArgumentParser) -> None:
         default=[512, 1024, 2048],
         metavar="N",
         help="tokens of the context (default: 512 1024 2048)",
+    )
+    policies.add_argument(
+        "--jobs",
+        type=whole_number(1, 1024),
+        default=1,
+        metavar="N",
+        help="processes that measure at once, each with a model of its own (default: %(default)s)",
     )
     policies.add_argument("--details", type=Path, metavar="FILE", help="write a line of JSON for each question")
     policies.add_argument(
@@ -390,7 +398,7 @@ def _bench_policies(settings: "Settings", arguments: argparse.Namespace, notice:
     return policies.run(
         settings,
         arguments.data,
-        policies.Choice(arguments.budgets, arguments.questions, arguments.replay),
+        policies.Choice(arguments.budgets, arguments.questions, arguments.replay, arguments.jobs, arguments.chats),
         details=arguments.details,
         plot=arguments.plot,
         on_progress=notice,

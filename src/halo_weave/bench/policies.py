@@ -4,9 +4,9 @@ Each conversation's last part passes through a window turn by turn, then its que
 much of the evidence stands in the context, how likely the model thinks the right answer, and what had to be decoded.
 """
 
-import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, closing
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,12 +15,11 @@ import numpy as np
 
 from halo_weave.bench import plots, policies_figures
 from halo_weave.bench.conversations import Conversations, Question, read_conversations
-from halo_weave.bench.policies_asking import Asking, Workshop
-from halo_weave.bench.policies_kept import KeptOutcomes, Outcome, code_in_use, digest_of, settings_in_use
-from halo_weave.bench.policies_stream import open_stream_memory, remember
+from halo_weave.bench.policies_kept import KeptOutcomes, code_in_use, digest_of, settings_in_use
+from halo_weave.bench.policies_pace import Pace, in_words, longest_first
+from halo_weave.bench.policies_workers import Job, measured, with_own_threads
 from halo_weave.bench.recall import Progress
 from halo_weave.config import Settings
-from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.errors import InputError
 from halo_weave.paths import cache_folder
 
@@ -30,11 +29,14 @@ REPLAYED_TOKENS = 4096
 
 
 class Choice(NamedTuple):
-    """`questions` is how many are asked the model itself; all count for the evidence."""
+    """`questions` is how many are asked the model itself; all count for the evidence. Each of the processes has a model
+    of its own. `chats` is how many conversations live and are asked about, 0 for all; the memory has all of them."""
 
     budgets: Sequence[int] = BUDGETS
     questions: int = QUESTIONS
     replayed: int = REPLAYED_TOKENS
+    processes: int = 1
+    chats: int = 0
 
 
 def run(
@@ -65,34 +67,29 @@ def measure(
 ) -> policies_figures.Measured:
     if settings.engine.kind != "llamacpp":
         raise InputError(f"The engine {settings.engine.kind} runs elsewhere; only llamacpp can be measured here.")
+    settings = with_own_threads(settings, choice.processes)
     conversations = read_conversations(data)
-    sampled = sample(conversations, choice.questions)
-    with ExitStack() as stack:
-        kept = stack.enter_context(
-            closing(
-                KeptOutcomes(
-                    cache_folder() / "bench-policies.db",
-                    code_in_use(),
-                    settings_in_use(settings),
-                    digest_of(data),
-                    choice.replayed,
-                    sorted(sampled),
-                )
-            )
+    chats = chosen_chats(conversations, choice.chats)
+    sampled = sample(conversations, chats, choice.questions)
+    jobs = list(_jobs(chats, choice.budgets))
+    with closing(
+        KeptOutcomes(
+            cache_folder() / "bench-policies.db",
+            code_in_use(),
+            settings_in_use(settings),
+            digest_of(data),
+            choice.replayed,
+            sorted(sampled),
         )
-        asking: Asking | None = None
-        outcomes: dict[tuple[str, str, int], Outcome] = {}
-        for conversation, policy, budget in _jobs(conversations, choice.budgets):
-            outcome = kept.get(conversation, policy, budget)
-            if outcome is None:
-                if asking is None:
-                    asking = _open(settings, conversations, choice, sampled, stack, on_progress)
-                on_progress(f"{conversation}: {policy}{f', {budget} tokens' if budget else ''}")
-                for name, found in asking.outcomes(conversation, policy, budget).items():
-                    kept.put(found, conversation, name, budget)
-                    outcomes[conversation, name, budget] = found
-            else:
-                outcomes[conversation, policy, budget] = outcome
+    ) as kept:
+        missing = [_measured_by(job) for job in jobs if kept.get(*job) is None]
+        _measure(settings, conversations, choice, sampled, list(dict.fromkeys(missing)), kept, on_progress)
+        # In the order of the jobs, whenever they were done: samples are drawn by place.
+        outcomes = {
+            (job.conversation, job.policy, job.budget): outcome
+            for job in jobs
+            if (outcome := kept.get(*job)) is not None
+        }
     return policies_figures.Measured(
         circumstances={
             "data": data.name.partition(".")[0],
@@ -116,12 +113,23 @@ def write_lines(path: Path, lines: Iterable[Any]) -> None:
         raise InputError(f"The details cannot be written to {path}: {error.strerror}.") from error
 
 
-def sample(conversations: Conversations, count: int) -> frozenset[int]:
-    """The numbers of questions spread evenly over all that have an answer and evidence."""
-    there = {(turn.conversation, turn.id) for turn in conversations.turns}
+def chosen_chats(conversations: Conversations, count: int) -> list[str]:
+    """Spread evenly over those that have questions with evidence, in order; 0 is all."""
+    asked = {question.conversation for question in conversations.questions if question.evidence}
+    names = [name for name in dict.fromkeys(turn.conversation for turn in conversations.turns) if name in asked]
+    return [names[place] for place in _spread(len(names), count or len(names))]
+
+
+def sample(conversations: Conversations, chats: Collection[str], count: int) -> frozenset[int]:
+    """The numbers of questions spread evenly over all of these chats that have an answer and evidence."""
+    there = {(turn.conversation, turn.id) for turn in conversations.turns if turn.conversation in chats}
     answerable = [number for number, question in enumerate(conversations.questions) if _is_answerable(question, there)]
-    places = np.linspace(0, len(answerable) - 1, min(count, len(answerable))).round().astype(int)
-    return frozenset(answerable[place] for place in places)
+    return frozenset(answerable[place] for place in _spread(len(answerable), count))
+
+
+def _spread(total: int, count: int) -> list[int]:
+    places: list[int] = np.linspace(0, total - 1, min(count, total)).round().astype(int).tolist()
+    return places
 
 
 def _is_answerable(question: Question, there: set[tuple[str, str]]) -> bool:
@@ -129,31 +137,43 @@ def _is_answerable(question: Question, there: set[tuple[str, str]]) -> bool:
     return has_answer and any((question.conversation, turn) in there for turn in question.evidence)
 
 
-def _jobs(conversations: Conversations, budgets: Sequence[int]) -> Iterator[tuple[str, str, int]]:
-    """Conversations with questions, under each policy and budget; the ceiling has none."""
-    names = {question.conversation for question in conversations.questions if question.evidence}
-    for conversation in dict.fromkeys(turn.conversation for turn in conversations.turns):
-        if conversation in names:
-            yield from ((conversation, policy, budget) for budget in budgets for policy in policies_figures.BUDGETED)
-            yield conversation, policies_figures.CEILING, 0
+def _jobs(chats: Iterable[str], budgets: Sequence[int]) -> Iterator[Job]:
+    """Chats under each policy and budget; the ceiling has none."""
+    for chat in chats:
+        for budget in budgets:
+            yield from (Job(chat, policy, budget) for policy in policies_figures.BUDGETED)
+        yield Job(chat, policies_figures.CEILING, 0)
 
 
-def _open(
+def _measured_by(job: Job) -> Job:
+    """The job that gives its outcome: what is read anew is what Halo Weave has."""
+    return job._replace(policy=policies_figures.HALO) if job.policy == policies_figures.REREAD else job
+
+
+def _measure(
     settings: Settings,
     conversations: Conversations,
     choice: Choice,
     sampled: frozenset[int],
-    stack: ExitStack,
+    jobs: Sequence[Job],
+    kept: KeptOutcomes,
     on_progress: Progress,
-) -> Asking:
-    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="halo-bench-")))
-    engine = stack.enter_context(closing(LlamaEngine(settings.engine)))
-    abilities = engine.facts.abilities
-    for ability in (abilities.editing, abilities.attention):
-        if not ability.available:
-            raise InputError(f"The model cannot be measured: {ability.why_not}.")
-    memory = stack.enter_context(closing(open_stream_memory(folder, settings, on_progress)))
-    on_progress(f"remembering {len(conversations.turns)} turns")
-    chats = remember(memory, engine, conversations, choice.replayed, on_progress)
-    workshop = Workshop(engine, memory, settings.window, engine.open_context(attention=None))
-    return Asking(workshop, {chat.name: chat for chat in chats}, sampled)
+) -> None:
+    """Do the jobs, and keep what each gives as soon as it is there."""
+    if not jobs:
+        return
+    asked = Counter(question.conversation for question in conversations.questions if question.evidence)
+    put = Counter(conversations.questions[number].conversation for number in sampled)
+    pace = Pace(jobs, asked=asked, put=put, replayed=choice.replayed, context=settings.engine.context_tokens)
+    processes = min(choice.processes, len(jobs))
+    ordered = jobs if processes == 1 else longest_first(jobs, pace)
+    seconds_put = 0.0
+    for job, found in measured(
+        settings, conversations, choice.replayed, sampled, ordered, processes=processes, on_progress=on_progress
+    ):
+        for policy, outcome in found.outcomes.items():
+            kept.put(outcome, job.conversation, policy, job.budget)
+        seconds_put += found.seconds_put
+        on_progress(pace.done(job))
+    if sampled:
+        on_progress(f"the model spent {in_words(seconds_put)} on {len(sampled)} questions that were put to it")

@@ -1,7 +1,8 @@
 """Asking a conversation's questions under one policy."""
 
-from collections.abc import Collection, Mapping
-from contextlib import closing
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 from halo_weave.bench.policies_figures import CEILING, HALO, REREAD, SHARES
@@ -43,24 +44,35 @@ class Workshop(NamedTuple):
     reading: LlamaContext
 
 
+class Found(NamedTuple):
+    """Outcomes by policy, and how many seconds the model spent on questions that were put to it."""
+
+    outcomes: dict[str, Outcome]
+    seconds_put: float
+
+
 class Asking:
     def __init__(self, workshop: Workshop, chats: Mapping[str, Chat], sampled: Collection[int]) -> None:
         self._workshop = workshop
         self._chats = chats
         self._sampled = sampled
+        self._seconds_put = 0.0
         engine = workshop.engine
         self._opening = turns.opening_tokens(engine, "user")
         self._closing = [*turns.closing_tokens(engine, "user"), *turns.opening_tokens(engine, "assistant")]
 
-    def outcomes(self, conversation: str, policy: str, budget: int) -> dict[str, Outcome]:
-        """Of the policy, and of others that are measured on the way."""
+    def found(self, conversation: str, policy: str, budget: int) -> Found:
+        """Outcomes of the policy, and of others that are measured on the way."""
+        before = self._seconds_put
+        outcomes = self._outcomes(conversation, policy, budget)
+        return Found(outcomes, self._seconds_put - before)
+
+    def _outcomes(self, conversation: str, policy: str, budget: int) -> dict[str, Outcome]:
         chat = self._chats[conversation]
         if policy == CEILING:
             return {policy: self._ceiling(chat)}
         if policy in KEEPING:
             return self._lived(chat, policy, budget)
-        if policy == REREAD:
-            return self._lived(chat, HALO, budget)
         return {policy: self._found(chat, policy, budget)}
 
     def _lived(self, chat: Chat, policy: str, budget: int) -> dict[str, Outcome]:
@@ -71,23 +83,30 @@ class Asking:
                 assert isinstance(lived.window.engine_context, LlamaContext)
                 context = lived.window.engine_context
             elif any(asked.number in self._sampled for asked in chat.asked):
-                context.sync(base, clean=True)
+                with self._putting():
+                    context.sync(base, clean=True)
             rows, reread, shares = list[Row](), list[Row](), {str(share): list[float]() for share in SHARES}
             for asked in chat.asked:
                 with lived.asked(asked.question.text) as layout:
                     situation = Situation.of(layout)
                 rows.append(self._row(asked, situation, context, clean=False))
                 if rows[-1].log_likelihood is not None:
-                    context.sync(base)
+                    with self._putting():
+                        context.sync(base)
                 if policy == HALO:
                     reread.append(self._row(asked, situation, self._workshop.reading, clean=True))
                     for share in SHARES:
-                        with lived.asked(asked.question.text, share) as layout:
-                            shares[str(share)].append(asked.percent_in(Situation.of(layout).keys))
+                        shares[str(share)].append(self._evidence_at(share, lived, asked, rows[-1]))
             per_turn = lived.decoded / max(1, lived.exchanges)
         if policy == HALO:
             return {HALO: Outcome(rows, per_turn, shares), REREAD: Outcome(reread)}
         return {policy: Outcome(rows, per_turn)}
+
+    def _evidence_at(self, share: float, lived: PolicyWindow, asked: Asked, as_it_is: Row) -> float:
+        if not lived.gives_way_to(share):
+            return as_it_is.evidence
+        with lived.asked(asked.question.text, share) as layout:
+            return asked.percent_in(Situation.of(layout).keys)
 
     def _found(self, chat: Chat, policy: str, budget: int) -> Outcome:
         memory, reading = self._workshop.memory, self._workshop.reading
@@ -127,8 +146,15 @@ class Asking:
             opening = [] if situation.opens_turn else self._opening
             question = [*opening, *engine.tokenize(asked.question.text), *self._closing]
             answer = engine.tokenize(str(asked.question.answer))[:ANSWER_TOKENS]
-            likelihood = expectation(context, behind(situation.placed, question), answer, clean=clean)
+            with self._putting():
+                likelihood = expectation(context, behind(situation.placed, question), answer, clean=clean)
         return Row(asked.number, asked.percent_in(situation.keys), len(situation.placed), likelihood)
+
+    @contextmanager
+    def _putting(self) -> Iterator[None]:
+        started = time.monotonic()
+        yield
+        self._seconds_put += time.monotonic() - started
 
     def _window(self, chat: Chat, keeping: Keeping, budget: int) -> PolicyWindow:
         workshop = self._workshop

@@ -9,6 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from halo_weave.bench.conversations import Conversations, Question, Turn, by_conversation
 from halo_weave.bench.recall import CachedEmbedder, Progress, Stream, remember_all
 from halo_weave.config import Settings
@@ -67,31 +69,39 @@ class Chat(NamedTuple):
 class StreamMemory(Memory):
     """A memory of the whole stream in which only what stands before `until` is there.
 
-    Nothing changes in it once it is written, so each text is searched once, and each chunk read once.
+    Nothing changes in it once it is written, so each text is searched once, and each chunk read and held once.
     """
 
     until = 0
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._found: dict[tuple[str, int], list[Hit]] = {}
+        self._found: dict[tuple[str, int, int], list[Hit]] = {}
         self._read: dict[ChunkKey, Stored] = {}
         self._unpacked: dict[ChunkKey, list[Token]] = {}
 
     def search(self, text: str, *, limit: int = 50, **others: Any) -> list[Hit]:
-        if others or (text, limit) not in self._found:
-            self._found[text, limit] = super().search(text, limit=_MORE_HITS * limit, **others)
-        known = self._found[text, limit]
-        return [hit for hit in known if hit.chunk.first_position < self.until][:limit]
+        asked = (text, limit, self.until)
+        if others or asked not in self._found:
+            found = super().search(text, limit=_MORE_HITS * limit, **others)
+            there = [hit for hit in found if hit.chunk.first_position < self.until][:limit]
+            self._found[asked] = [msgspec.structs.replace(hit, chunk=self._held(hit)) for hit in there]
+        return self._found[asked]
 
-    def forget_found(self) -> None:
-        """Search anew from now on."""
+    def get_ready(self, text: str) -> None:
+        """The first search has the words indexed in the background; what is found must not depend on how far it is."""
+        self.search(text)
+        assert isinstance(self.store, SqliteStore)
+        self.store.wait_until_indexed()
         self._found.clear()
 
     def chunk(self, key: ChunkKey) -> Stored | None:
         if key not in self._read and (stored := super().chunk(key)) is not None:
             self._read[key] = stored
         return self._read.get(key)
+
+    def _held(self, hit: Hit) -> Chunk:
+        return self._read.setdefault(hit.chunk.key, Stored(hit.id, hit.chunk)).chunk
 
     def tokens(self, chunk: Chunk) -> list[Token]:
         if chunk.key not in self._unpacked:
@@ -121,10 +131,7 @@ def remember(
     stream = remember_all(store, [*heads, *tails], engine.model.vocabulary)
     total = store.stats().chunks
     memory.embed_missing(lambda done: notify(f"embedding {done} of {total} chunks"))
-    # The first search has the words indexed in the background; what is found must not depend on how far that is.
-    memory.search(conversations.turns[0].text)
-    store.wait_until_indexed()
-    memory.forget_found()
+    memory.get_ready(conversations.turns[0].text)
     questions = list(enumerate(conversations.questions))
     return [
         _chat(memory, stream, name, head, tail, [one for one in questions if one[1].conversation == name])

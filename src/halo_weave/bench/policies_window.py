@@ -26,7 +26,7 @@ from halo_weave.session.window import Surroundings, Window
 from halo_weave.session.words import ChunkSizes
 from halo_weave.weave.brightness.settings import ScorerSettings
 from halo_weave.weave.layout import Layout, OpenTurn
-from halo_weave.weave.living import TurnKey
+from halo_weave.weave.living import ANCHOR, TurnKey
 from halo_weave.weave.recent import newest_exchanges
 
 Kept = Literal["newest", "sinks", "heavy", "chance", "bright"]
@@ -46,7 +46,7 @@ class Keeping(NamedTuple):
 
 
 class _Reviver(Reviver):
-    """All chunks have the model's own tokens, and each is unpacked once."""
+    """All chunks have the model's own tokens, and each is read and unpacked once."""
 
     def __init__(self, memory: StreamMemory, window: Window) -> None:
         super().__init__(memory.store, window.engine, window.scorer)
@@ -54,6 +54,10 @@ class _Reviver(Reviver):
 
     def tokens(self, chunk: Chunk) -> tuple[list[Token], bool]:
         return self._memory.tokens(chunk), False
+
+    def turn_start(self, chunk: Chunk) -> int:
+        anchor = self._memory.chunk(ChunkKey(chunk.key.turn, ANCHOR, chunk.key.role))
+        return super().turn_start(chunk) if anchor is None else anchor.chunk.first_position
 
 
 class PolicyWindow:
@@ -102,7 +106,7 @@ class PolicyWindow:
         life, before = self.window.life, list(self.window.life.context)
         living, standing, arrivals = {chunk.key for chunk in before}, dict(self._standing), self._arrivals
         if share is not None:
-            self._leave_only(frozenset(), max(1, int(share * self.budget)))
+            self._leave_only(frozenset(), self._tokens_of(share))
         raised = self._return_for(text, self._chat.end)
         try:
             yield life.layout()
@@ -119,8 +123,15 @@ class PolicyWindow:
                     life.graves.bury(burial)
             self._standing, self._arrivals = standing, arrivals
 
+    def gives_way_to(self, share: float) -> bool:
+        """Whether that `share` makes a difference to a question."""
+        return self.window.life.size() > self._tokens_of(share)
+
     def close(self) -> None:
         self.window.close()
+
+    def _tokens_of(self, share: float) -> int:
+        return max(1, int(share * self.budget))
 
     def _can_take(self, said: Said) -> bool:
         """A window refuses what would leave no room for an answer; it is in the memory all the same."""
