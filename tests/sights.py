@@ -3,42 +3,27 @@
 from typing import get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from halo_weave.weave.brightness import Scorer, ScorerName, ScorerSettings, Sight, make_scorer
 from halo_weave.weave.brightness.sink import Sink
 
 SCORERS: tuple[ScorerName, ...] = get_args(ScorerName)
-MINIMUM_DISTANCE = 4
-CHANCE = 3
 
 
 def small_scorer(name: ScorerName, sink: Sink = "first_token") -> Scorer:
-    return make_scorer(
-        ScorerSettings(
-            scorer=name,
-            sink=sink,
-            half_life=20,
-            half_weight_distance=MINIMUM_DISTANCE,
-            minimum_distance=MINIMUM_DISTANCE,
-            chance=CHANCE,
-        )
-    )
+    return make_scorer(ScorerSettings(scorer=name, sink=sink, half_life=20, half_weight_distance=4))
 
 
-def sight(attention: ArrayLike, *, scored: ArrayLike = True, words: ArrayLike = True) -> Sight:
-    """A step; everything is scored and a word unless said otherwise."""
+def sight(attention: ArrayLike, *, scored: ArrayLike = True) -> Sight:
+    """A step; everything is scored unless said otherwise."""
     row = np.asarray(attention, dtype=np.float32)
-    return Sight(row, _mask(scored, row), _mask(words, row))
+    return Sight(row, np.array(np.broadcast_to(np.asarray(scored, dtype=np.bool_), row.shape)))
 
 
 def random_sight(chance: np.random.Generator, tokens: int) -> Sight:
-    """Very uneven attention that sums to 1, with a sink, a prompt and some that are not scored or no words."""
+    """Very uneven attention that sums to 1, with a sink, a prompt and some that are not scored."""
     attention = chance.lognormal(sigma=2, size=tokens)
     attention[0] += attention.sum() / 3
     scored = (np.arange(tokens) >= tokens // 8) & (chance.random(tokens) < 0.9)
-    return sight(attention / attention.sum(), scored=scored, words=chance.random(tokens) < 0.7)
-
-
-def _mask(given: ArrayLike, row: NDArray[np.float32]) -> NDArray[np.bool_]:
-    return np.array(np.broadcast_to(np.asarray(given, dtype=np.bool_), row.shape))
+    return sight(attention / attention.sum(), scored=scored)

@@ -33,10 +33,7 @@ def conversation(*turns: tuple[Role, int]) -> FedConversation:
         place = start + tokens
         fed.append(FedTurn(str(number), role, start, place))
         chunks.append(FedChunk(number, 0, role, start, place, tuple(f" w{token}" for token in range(start, place))))
-    words = np.zeros(place, dtype=bool)
-    for turn in fed:
-        words[turn.start : turn.end] = True
-    return FedConversation("a", tuple(range(place)), words, tuple(fed), tuple(chunks))
+    return FedConversation("a", tuple(range(place)), tuple(fed), tuple(chunks))
 
 
 def question(*evidence: str) -> Question:
@@ -100,9 +97,8 @@ def test_chance_keeps_about_as_much_evidence_as_tokens() -> None:
 def test_what_the_model_looked_at_is_kept_by_its_scorer() -> None:
     fed = conversation(*exchanges(5, 20))
     target = fed.chunks[2]
-    peaks = keep_ranking.peaks_at_end(
-        make_scorer(ScorerSettings(scorer="observed", chance=8)), fed, looking_at(fed, target.start + 3)
-    )
+    scorer = make_scorer(ScorerSettings(scorer="cumulative", half_life=8))
+    peaks = keep_ranking.peaks_at_end(scorer, fed, looking_at(fed, target.start + 3))
     scored = peaks[:8]  # the last exchange is under way until the end
     assert int(np.argmax(scored)) == 2
 
@@ -147,7 +143,6 @@ def test_a_conversation_is_fed_in_whole_turns_up_to_the_limit() -> None:
     assert [turn.id for turn in cut.turns] == [turn.id for turn in whole.turns[:-1]]
     said = "".join(text for chunk in whole.chunks for text in chunk.texts)
     assert said == "word " * 30 * 9
-    assert not whole.words[: whole.turns[0].start].any()
 
 
 def test_recorded_rows_are_what_a_generation_would_have_reported(llama_engine: LlamaEngine) -> None:

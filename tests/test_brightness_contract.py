@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from halo_weave.weave.brightness import NEW_BRIGHTNESS, ScorerName, ScorerSettings, Sight, make_scorer, problem
 from halo_weave.weave.brightness.sink import Sink
-from sights import CHANCE, SCORERS, random_sight, sight, small_scorer
+from sights import SCORERS, random_sight, sight, small_scorer
 
 every_scorer = pytest.mark.parametrize("name", SCORERS)
 every_sink = pytest.mark.parametrize("sink", get_args(Sink))
 seeds = st.integers(0, 2**32 - 1)
-POSITION_FREE: tuple[ScorerName, ...] = ("magnitude_v3", "observed")
 
 
 @every_scorer
@@ -54,7 +53,7 @@ def test_a_part_of_a_larger_array_can_be_scored(name: ScorerName, seed: int) -> 
     """A step of a reply sees fewer tokens than the state has room for."""
     scorer, chance = small_scorer(name), np.random.default_rng(seed)
     whole, alone = scorer.fresh(30), scorer.fresh(20)
-    for _ in range(CHANCE + 1):
+    for _ in range(4):
         seen = random_sight(chance, 20)
         scorer.observe(whole[:, :20], seen)
         scorer.observe(alone, seen)
@@ -70,7 +69,7 @@ def test_what_is_not_scored_and_the_sink_never_change(
 ) -> None:
     scorer, chance = small_scorer(name, sink), np.random.default_rng(seed)
     state = np.concatenate([scorer.fresh(10), scorer.revived(10, brightness)], axis=1)
-    for _ in range(2 * CHANCE):
+    for _ in range(6):
         seen, before = random_sight(chance, 20), state.copy()
         place = 0 if sink == "first_token" else int(seen.attention.argmax())
         scorer.observe(state, seen)
@@ -88,7 +87,7 @@ def test_the_same_steps_give_the_same_state_in_any_scorer_of_the_kind(name: Scor
     states = []
     for scorer in (used, unused):
         chance, state = np.random.default_rng(seed), scorer.fresh(25)
-        for _ in range(2 * CHANCE):
+        for _ in range(6):
             scorer.observe(state, random_sight(chance, 25))
         states.append(state)
     np.testing.assert_array_equal(states[0], states[1])
@@ -96,7 +95,7 @@ def test_the_same_steps_give_the_same_state_in_any_scorer_of_the_kind(name: Scor
 
 @every_scorer
 @every_sink
-@given(seed=seeds, place=st.integers(4, 15), more=st.floats(0, 1), steps=st.integers(1, 4 * CHANCE))
+@given(seed=seeds, place=st.integers(4, 15), more=st.floats(0, 1), steps=st.integers(1, 12))
 def test_a_token_that_is_looked_at_more_never_ends_lower(
     name: ScorerName, sink: Sink, seed: int, place: int, more: float, steps: int
 ) -> None:
@@ -116,27 +115,26 @@ def test_a_token_that_is_looked_at_more_never_ends_lower(
     assert more_state[0, place] >= less_state[0, place] * (1 - 1e-5) - 1e-5
 
 
-@pytest.mark.parametrize("name", POSITION_FREE)
 @given(seed=seeds)
-def test_the_order_of_tokens_does_not_matter_to_scorers_without_distance(name: ScorerName, seed: int) -> None:
-    scorer, chance = small_scorer(name), np.random.default_rng(seed)
+def test_the_order_of_tokens_does_not_matter_to_magnitude_v3(seed: int) -> None:
+    scorer, chance = small_scorer("magnitude_v3"), np.random.default_rng(seed)
     order = np.concatenate([[0], 1 + chance.permutation(19)])
     plain, shuffled = scorer.fresh(20), scorer.fresh(20)
-    for _ in range(2 * CHANCE):
+    for _ in range(6):
         seen = random_sight(chance, 20)
         scorer.observe(plain, seen)
-        scorer.observe(shuffled, Sight(seen.attention[order], seen.scored[order], seen.words[order]))
+        scorer.observe(shuffled, Sight(seen.attention[order], seen.scored[order]))
     np.testing.assert_array_equal(plain[:, order], shuffled)
 
 
 @every_scorer
-@given(seed=seeds, cut=st.integers(0, 6 * CHANCE))
+@given(seed=seeds, cut=st.integers(0, 18))
 def test_saving_and_restoring_at_any_step_changes_nothing(
     name: ScorerName, seed: int, cut: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     file = Path(tmp_path_factory.getbasetemp()) / "state.npy"
     chance, scorer = np.random.default_rng(seed), small_scorer(name)
-    steps = [random_sight(chance, 20) for _ in range(6 * CHANCE)]
+    steps = [random_sight(chance, 20) for _ in range(18)]
     straight = scorer.fresh(20)
     for seen in steps:
         scorer.observe(straight, seen)
@@ -181,7 +179,7 @@ def test_a_revived_token_has_to_prove_itself(name: ScorerName) -> None:
 def test_a_sink_that_takes_everything_leaves_numbers(name: ScorerName, sink: Sink, attention: list[float]) -> None:
     scorer = small_scorer(name, sink)
     state = scorer.fresh(len(attention))
-    for _ in range(2 * CHANCE):
+    for _ in range(6):
         scorer.observe(state, sight(attention))
     assert np.isfinite(state).all()
     assert (state[0] <= NEW_BRIGHTNESS).all()
@@ -216,9 +214,8 @@ def test_a_state_that_does_not_match_is_refused_and_not_changed(
 def test_a_mask_of_another_length_is_refused(name: ScorerName) -> None:
     scorer = small_scorer(name)
     state, seen, mask = scorer.fresh(4), sight([0.25] * 4), np.ones(1, dtype=np.bool_)
-    for odd in (seen._replace(scored=mask), seen._replace(words=mask)):
-        with pytest.raises(ValueError, match="do not match"):
-            scorer.observe(state, odd)
+    with pytest.raises(ValueError, match="do not match"):
+        scorer.observe(state, seen._replace(scored=mask))
     np.testing.assert_array_equal(state, scorer.fresh(4))
 
 
@@ -228,7 +225,7 @@ def test_what_passes_the_check_never_makes_a_number_bad(name: ScorerName, seed: 
     chance = np.random.default_rng(seed)
     scorer = small_scorer(name)
     state = scorer.fresh(tokens)
-    for _ in range(2 * CHANCE):
+    for _ in range(6):
         seen = random_sight(chance, tokens)
         assert problem(seen.attention, tokens) is None
         scorer.observe(state, seen)

@@ -136,15 +136,10 @@ def test_what_was_said_by_a_later_clock_before_is_a_gap_too() -> None:
     assert ids(laid_out(chunks)).count(DATE) == 1
 
 
-def test_frames_and_current_turns_are_not_scored_and_only_words_count_as_words() -> None:
-    first, second = live_chunk(1, 0, first=0), live_chunk(2, 0, "assistant", first=10)
-    second.tokens[1] = Token(5, " .\n")
-    layout = laid_out([first, second])
-    scored, words = layout.masks([TurnKey(1, "user")])
+def test_frames_and_current_turns_are_not_scored() -> None:
+    layout = laid_out([live_chunk(1, 0, first=0), live_chunk(2, 0, "assistant", first=10)])
+    scored = layout.scored([TurnKey(1, "user")])
     assert np.flatnonzero(scored).tolist() == list(range(*layout.spans[1][1:]))
-    start = layout.spans[1].start
-    assert words[start : start + 3].tolist() == [True, False, True]
-    assert not words[: layout.spans[0].start].any()
 
 
 def test_a_chunk_lives_once_and_turns_stay_together() -> None:

@@ -208,8 +208,36 @@ def test_another_scorer_starts_from_the_peaks(path: Path) -> None:
         for _ in range(2):
             send(window, "Tell me of rivers.")
         peaks = {key: max(row) for key, row in brightness(window).items()}
-    with reopened(path, settings=with_section(SMALL, "brightness", scorer="observed")) as window:
+    with reopened(path, settings=with_section(SMALL, "brightness", scorer="cumulative")) as window:
         assert {key: max(row) for key, row in brightness(window).items()} == pytest.approx(peaks)
+
+
+def test_a_window_saved_with_settings_that_are_gone_opens_with_the_defaults_and_says_so(path: Path) -> None:
+    """As one that was scored by `far`, which kept three numbers for each token."""
+    with reopened(path) as window:
+        send(window, "Tell me of rivers.")
+        peaks = {key: max(row) for key, row in brightness(window).items()}
+        store, window_id = window.memory.store, window.id
+        record = store.window(window_id)
+        assert record is not None
+        saved = decoded(record.state, record.name)
+        chunks = tuple(msgspec.structs.replace(one, rows=3, state=one.state * 3) for one in saved.chunks)
+        gone = {"brightness.scorer": "far", "brightness.chance": 3}
+        old = msgspec.structs.replace(
+            saved, scorer="far", chunks=chunks, overrides={**gone, "generation.max_tokens": 70}
+        )
+        store.put_window(msgspec.structs.replace(record, state=encoded(old)))
+    with reopened(path) as window:
+        assert notices(window) == [
+            "This window's own setting brightness.scorer = far is unknown here; the program's is used.",
+            "This window's own setting brightness.chance = 3 is unknown here; the program's is used.",
+        ]
+        assert window.overrides == {"generation.max_tokens": 70}
+        assert window.scorer.name == SMALL.brightness.scorer
+        assert {key: max(row) for key, row in brightness(window).items()} == pytest.approx(peaks)
+        assert send(window, "Go on.").text
+    with reopened(path) as window:
+        assert not notices(window)
 
 
 @pytest.mark.parametrize("state", [b"", b"nonsense", encoded(SavedWindow("x", (), format_version=99))])

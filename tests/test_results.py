@@ -79,16 +79,19 @@ def test_the_page_has_every_figure_with_its_interval_and_names_what_is_missing(f
 
 def test_members_of_a_group_are_rows_with_intervals_of_their_own_or_from_around_them() -> None:
     figures = {
-        "default": {"scorer": "far", "kept_at_25": 31.2},
-        "scorers": {"far": {"kept_at_25": 31.2}, "voting": {"kept_at_25": 28.0, "intervals": {"kept_at_25": [27, 29]}}},
+        "default": {"scorer": "sums", "kept_at_25": 31.2},
+        "scorers": {
+            "sums": {"kept_at_25": 31.2},
+            "voting": {"kept_at_25": 28.0, "intervals": {"kept_at_25": [27, 29]}},
+        },
         "default_ahead_of": {"voting": {"kept_at_25": [3.2, 1.0, 5.0]}},
-        "intervals": {"far": {"kept_at_25": [30.0, 33.0]}},
+        "intervals": {"sums": {"kept_at_25": [30.0, 33.0]}},
     }
     lines = list(tables_of("keep", figures))
-    assert "| `far` | 31.2 [30.0, 33.0] |" in lines
+    assert "| `sums` | 31.2 [30.0, 33.0] |" in lines
     assert "| `voting` | 28.0 [27.0, 29.0] |" in lines
     assert "| `voting` | 3.2 [1, 5] |" in lines
-    assert "| `scorer` | far |" in lines
+    assert "| `scorer` | sums |" in lines
 
 
 def test_the_headline_has_only_what_was_measured(folder: Path) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halo_weave.engine.protocol import Attention, Token
+from halo_weave.engine.protocol import Attention
 from halo_weave.weave.brightness.magnitude_v3 import MagnitudeV3
 from halo_weave.weave.layout import Layout, lay_out
 from halo_weave.weave.living import TurnKey
@@ -59,14 +59,14 @@ def test_what_is_looked_at_shines_and_the_rest_fades_once_it_is_settled() -> Non
 def test_current_turns_and_new_tokens_are_immune_unless_wished_otherwise() -> None:
     layout = made_layout()
     shining = shining_on(layout, current=(ANSWER,))
-    shining.add(Token(7, "new"))
+    shining.add()
     assert shining.observe(looking_at(len(layout.placed) + 1, layout.spans[0].start))
     shining.settle()
     assert state_of(layout)[2] == [10_000.0] * 3
     assert state_of(layout)[1] == [9999.0] * 3
     assert shining.new_state().tolist() == [[10_000.0]]
     scored = shining_on(made_layout(), scores_new=True)
-    scored.add(Token(7, "new"))
+    scored.add()
     assert scored.observe(looking_at(len(layout.placed) + 1, layout.spans[0].start))
     assert scored.new_state().tolist() == [[9999.0]]
 
@@ -75,8 +75,8 @@ def test_current_turns_and_new_tokens_are_immune_unless_wished_otherwise() -> No
 def test_a_reply_may_be_longer_than_the_room_that_was_foreseen(count: int) -> None:
     layout = made_layout()
     shining = shining_on(layout, room=1)
-    for number in range(count):
-        shining.add(Token(number, "word"))
+    for _ in range(count):
+        shining.add()
     assert shining.observe(even(len(layout.placed) + count))
     assert shining.new_state().shape == (1, count)
     shining.settle()

@@ -139,7 +139,7 @@ def test_another_scorer_goes_on_from_the_brightness_there_is(hub: Hub) -> None:
     for _ in range(2):
         send(window, "How long is the river?")
     before = {key: max(row) for key, row in brightness(window).items()}
-    window.set_overrides({"brightness.scorer": "observed"})
+    window.set_overrides({"brightness.scorer": "cumulative"})
     assert {key: max(row) for key, row in brightness(window).items()} == pytest.approx(before)
     assert send(window, "And the sea?").figures.malformed == 0
 

@@ -84,8 +84,7 @@ def _sights(tokens: int) -> Iterator[Sight]:
     chance = np.random.default_rng(1)
     place = np.arange(tokens)
     scored = (place >= min(64, tokens // 4)) & (place % 200 > 4)
-    words = chance.random(tokens) < 0.8
     for _ in range(_SIGHTS):
         attention = chance.lognormal(sigma=2, size=tokens)
         attention[0] = attention[1:].sum() / 3
-        yield Sight((attention / attention.sum()).astype(np.float32), scored, words)
+        yield Sight((attention / attention.sum()).astype(np.float32), scored)

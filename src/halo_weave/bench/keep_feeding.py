@@ -1,6 +1,6 @@
 """A conversation as the model would have had it in a window: turns in the frames of its template, cut into chunks."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import msgspec
 import numpy as np
@@ -8,10 +8,9 @@ from numpy.typing import NDArray
 
 from halo_weave.bench.conversations import Conversations, Question, Turn, by_conversation
 from halo_weave.engine import turns
-from halo_weave.engine.protocol import Engine, Token
+from halo_weave.engine.protocol import Engine
 from halo_weave.text.chat_template import Role
 from halo_weave.text.chunking import chunks_of
-from halo_weave.weave.layout import holds_word
 
 
 class FedChunk(msgspec.Struct, frozen=True):
@@ -41,8 +40,6 @@ class FedTurn(msgspec.Struct, frozen=True):
 class FedConversation(msgspec.Struct, frozen=True):
     name: str
     token_ids: tuple[int, ...]
-    words: NDArray[np.bool_]
-    """Which tokens hold a letter or a digit; those of frames count as none."""
     turns: tuple[FedTurn, ...]
     chunks: tuple[FedChunk, ...]
 
@@ -72,26 +69,20 @@ def feed_all(engine: Engine, conversations: Conversations, system_prompt: str, l
 def feed(engine: Engine, name: str, said: Iterable[Turn], system_prompt: str, limit: int) -> FedConversation:
     beginning = turns.turn_tokens(engine, "system", system_prompt) if system_prompt else []
     ids = [token.id for token in (*turns.start_tokens(engine), *beginning)]
-    words = [False] * len(ids)
     fed: list[FedTurn] = []
     chunks: list[FedChunk] = []
-
-    def add_frame(frame: Sequence[Token]) -> None:
-        ids.extend(token.id for token in frame)
-        words.extend(False for _ in frame)
 
     for turn in said:
         opening, closing = turns.opening_tokens(engine, turn.role), turns.closing_tokens(engine, turn.role)
         tokens = engine.tokenize(turn.said)
         if len(ids) + len(opening) + len(tokens) + len(closing) > limit:
             break
-        add_frame(opening)
+        ids.extend(token.id for token in opening)
         start = len(ids)
         for index, part in enumerate(chunks_of(tokens)):
             texts = tuple(token.text for token in part)
             chunks.append(FedChunk(len(fed), index, turn.role, len(ids), len(ids) + len(part), texts))
             ids.extend(token.id for token in part)
-            words.extend(map(holds_word, texts))
         fed.append(FedTurn(turn.id, turn.role, start, len(ids)))
-        add_frame(closing)
-    return FedConversation(name, tuple(ids), np.array(words, dtype=np.bool_), tuple(fed), tuple(chunks))
+        ids.extend(token.id for token in closing)
+    return FedConversation(name, tuple(ids), tuple(fed), tuple(chunks))

@@ -100,7 +100,7 @@ def moments(scorer: Scorer, fed: FedConversation, recording: Recording) -> Itera
         for _ in range(turn.start - 1, turn.end):
             observer, attention = next(rows)
             if problem(attention, observer + 1) is None:
-                sight = Sight(attention, scored[: observer + 1], fed.words[: observer + 1])
+                sight = Sight(attention, scored[: observer + 1])
                 scorer.observe(state[:, : observer + 1], sight)
         peaks = np.array([state[0, one.start : one.end].max() for one in fed.chunks], dtype=np.float64)
         yield Moment(turn.end, sum(chunk.start < turn.end for chunk in fed.chunks), peaks)

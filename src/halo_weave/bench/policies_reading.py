@@ -58,9 +58,9 @@ class Reader:
         report = context.sync([*layout.placed, *reply[:-1]], observe=True)
         if report.reading is None or len(report.reading) < len(words):
             raise InputError("The model gives no attention that could be measured.")
-        for number, (row, word) in enumerate(zip(report.reading[-len(words) :], words, strict=True)):
+        for number, row in enumerate(report.reading[-len(words) :]):
             shining.observe(np.ascontiguousarray(row[: len(layout.placed) + number]))
-            shining.add(word)
+            shining.add()
         if shining.malformed:
             raise InputError(f"The model's attention cannot be used: {shining.last_problem}.")
         shining.settle()

@@ -14,6 +14,7 @@ from halo_weave.session.deleting import SUPERSEDED, delete_exchange
 from halo_weave.session.journal import Begun, Written, noted
 from halo_weave.session.revival import metadata_of
 from halo_weave.session.saved_window import SavedChunk, SavedWindow, decoded
+from halo_weave.session.settings import is_usable
 from halo_weave.session.tool_rounds import earlier_calls
 from halo_weave.session.window import Newest, Surroundings, Window
 from halo_weave.session.words import ChunkSizes, Word, cut
@@ -35,7 +36,11 @@ def new_window(around: Surroundings, name: str) -> Window:
 def reopened(around: Surroundings, record: WindowRecord) -> Window:
     """The window as it was saved, with what was under way when its process ended."""
     saved = decoded(record.state, record.name)
-    window = Window(record, around, saved.overrides)
+    overrides = {name: value for name, value in saved.overrides.items() if is_usable(name, value)}
+    window = Window(record, around, overrides)
+    for name in (name for name in saved.overrides if name not in overrides):
+        setting = f"{name} = {str(saved.overrides[name])[:40]}"
+        window.log.tell("notice", text=f"This window's own setting {setting} is unknown here; the program's is used.")
     window.messages = saved.messages
     window.messages_at_reflection = saved.messages_at_reflection
     if saved.newest is not None:

@@ -150,13 +150,12 @@ class Writing:
         # The sign with which the model ends its turn gives way to the closing of the chat template.
         if step.token_id is not None and step.finish_reason != "end":
             word = Word(self._positions.at(len(written.words)), step.token_id, step.text)
-            token = Token(word.id, word.text)
             if not self._figures.first_token_s:
                 self._figures.first_token_s = clocks.perf_counter() - self._begun_at
             with window.life.looking:
                 written.words.append(word)
-                window.writing.append(token)
-                self._shining.add(token)
+                window.writing.append(Token(word.id, word.text))
+                self._shining.add()
                 window.log.tell("token", text=word.text, position=text_of_number(word.position))
             self._journal.add(word)
         if window.recorder is not None:

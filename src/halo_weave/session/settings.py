@@ -89,3 +89,12 @@ def with_overrides(settings: WindowSettings, overrides: Mapping[str, Any]) -> Wi
         return msgspec.convert(sections, WindowSettings)
     except msgspec.ValidationError as error:
         raise SettingError(f"A setting of the window cannot be used: {error}.") from None
+
+
+def is_usable(name: str, value: Any) -> bool:
+    """False for what another version of the program knows, and this one does not."""
+    try:
+        with_overrides(WindowSettings(), {name: value})
+    except SettingError:
+        return False
+    return True

@@ -61,14 +61,12 @@ class Layout(NamedTuple):
     spans: list[Span]
     spread: int = 1
 
-    def masks(self, current: Collection[TurnKey]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which tokens are scored, that is all of chunks but those of `current` turns; and which hold a word."""
+    def scored(self, current: Collection[TurnKey]) -> NDArray[np.bool_]:
+        """Which tokens are scored: all of chunks but those of `current` turns."""
         scored = np.zeros(len(self.placed), dtype=bool)
-        words = np.zeros(len(self.placed), dtype=bool)
         for chunk, start, end in self.spans:
             scored[start:end] = chunk.turn not in current
-            words[start:end] = [holds_word(token.text) for token in chunk.tokens]
-        return scored, words
+        return scored
 
     def place_of(self, opened: OpenTurn, position: int) -> int:
         """The place of a new word of the open turn."""
@@ -105,10 +103,6 @@ def size_of(chunks: Iterable[LiveChunk], frames: Frames, *, gap: timedelta | Non
         len(opening) + sum(len(chunk.tokens) for chunk in members) + len(closing)
         for _, members, opening, closing in _turns(chunks, frames, gap)
     )
-
-
-def holds_word(text: str) -> bool:
-    return any(map(str.isalnum, text))
 
 
 def _turns(

@@ -5,11 +5,11 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.engine.protocol import Attention, Token
+from halo_weave.engine.protocol import Attention
 from halo_weave.weave.brightness.protocol import Scorer, Sight
 from halo_weave.weave.brightness.validation import problem
 from halo_weave.weave.context import State
-from halo_weave.weave.layout import Layout, holds_word
+from halo_weave.weave.layout import Layout
 from halo_weave.weave.living import TurnKey
 
 
@@ -29,8 +29,7 @@ class Shining:
         capacity = self._count + room
         self._state = np.zeros((scorer.lanes, capacity), dtype=np.float32)
         self._scored = np.zeros(capacity, dtype=bool)
-        self._words = np.zeros(capacity, dtype=bool)
-        self._scored[: self._count], self._words[: self._count] = layout.masks(current)
+        self._scored[: self._count] = layout.scored(current)
         for chunk, start, end in layout.spans:
             self._state[:, start:end] = chunk.state
         self._latest: Attention | None = None
@@ -46,17 +45,15 @@ class Shining:
             return False
         self._latest = attention
         size = self._count
-        self._scorer.observe(
-            self._state[:, :size], Sight(attention, scored=self._scored[:size], words=self._words[:size])
-        )
+        self._scorer.observe(self._state[:, :size], Sight(attention, self._scored[:size]))
         return True
 
-    def add(self, token: Token) -> None:
+    def add(self) -> None:
+        """A new token stands behind the others."""
         if self._count == self._state.shape[1]:
             self._grow()
         self._state[:, self._count : self._count + 1] = self._scorer.fresh(1)
         self._scored[self._count] = self._scores_new
-        self._words[self._count] = holds_word(token.text)
         self._count += 1
 
     def settle(self) -> None:
@@ -88,4 +85,3 @@ class Shining:
         more = max(64, self._count)
         self._state = np.pad(self._state, ((0, 0), (0, more)))
         self._scored = np.pad(self._scored, (0, more))
-        self._words = np.pad(self._words, (0, more))

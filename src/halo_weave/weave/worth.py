@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.text.chat_template import Role
-from halo_weave.weave.layout import holds_word
 
 Worths = NDArray[np.float64]
 
@@ -55,7 +54,7 @@ def novelty(context: Sequence[Said]) -> Worths:
 
     Long chunks have more of them and cost more; the root is between counting and density.
     """
-    words = [{word for text in said.texts if holds_word(word := text.strip().lower())} for said in context]
+    words = [{word for text in said.texts if _holds_word(word := text.strip().lower())} for said in context]
     chunks_with = Counter(word for one in words for word in one)
     known: set[str] = set()
     values = []
@@ -93,6 +92,10 @@ def middle_ranks(values: Worths) -> Worths:
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     middles = np.cumsum(counts) - (counts - 1) / 2
     return np.asarray(middles[places], dtype=np.float64)
+
+
+def _holds_word(text: str) -> bool:
+    return any(map(str.isalnum, text))
 
 
 def _names_in(text: str) -> int:

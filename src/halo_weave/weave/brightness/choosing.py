@@ -1,9 +1,7 @@
 """From settings to a scorer."""
 
 from halo_weave.weave.brightness.cumulative import Cumulative
-from halo_weave.weave.brightness.far import Far
 from halo_weave.weave.brightness.magnitude_v3 import MagnitudeV3
-from halo_weave.weave.brightness.observed import Observed
 from halo_weave.weave.brightness.protocol import Scorer
 from halo_weave.weave.brightness.settings import ScorerSettings
 
@@ -14,7 +12,3 @@ def make_scorer(settings: ScorerSettings) -> Scorer:
             return MagnitudeV3(settings.sink)
         case "cumulative":
             return Cumulative(settings.sink, settings.half_life, settings.half_weight_distance)
-        case "observed":
-            return Observed(settings.sink, settings.chance)
-        case "far":
-            return Far(settings.sink, settings.minimum_distance, settings.chance)

@@ -6,10 +6,13 @@ Without the fading a sum grows with age, and a sum of attention from nearby says
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.weave.brightness.protocol import EVEN_BRIGHTNESS, NEW_BRIGHTNESS, Sight, State
+from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS, Sight, State
 from halo_weave.weave.brightness.scratch import Scratch
 from halo_weave.weave.brightness.sink import Sink, WithoutSink
 from halo_weave.weave.brightness.validation import require_match
+
+_EVEN_BRIGHTNESS = 1000.0
+"""Of a token that always gets an even share of the attention from afar."""
 
 _LEAST = 1e-20
 """Added by every step at least, far below any rank: numbers that fade to almost nothing make processors crawl."""
@@ -40,7 +43,7 @@ class Cumulative:
         require_match(state, sight, self.lanes)
         share, scored = self._without_sink.of(sight)
         change, faded = self._scratch.of(len(scored))
-        scale = EVEN_BRIGHTNESS * self._fading / share if share > 0 else 0.0
+        scale = _EVEN_BRIGHTNESS * self._fading / share if share > 0 else 0.0
         np.multiply(sight.attention, scale, out=change)
         change *= self._weights.of(len(scored))
         change += _LEAST

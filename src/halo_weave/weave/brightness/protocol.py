@@ -13,9 +13,6 @@ from numpy.typing import NDArray
 NEW_BRIGHTNESS = 10_000.0
 """Of new tokens and of what a user brings back, whatever the scorer: what is unproven is not buried yet."""
 
-EVEN_BRIGHTNESS = 1000.0
-"""Of a token that always gets an even share of the attention, where a scorer's brightness is a mean."""
-
 State = NDArray[np.float32]
 
 
@@ -23,12 +20,11 @@ class Sight(NamedTuple):
     """What the model looked at in one step: an entry for each token of the context as it was then.
 
     Token i of n stands n − i tokens away from the token that looked. `scored` is False for the system prompt, for
-    frames and, by the setting, for the current turn; `words` is True for tokens that hold a letter or a digit.
+    frames and, by the setting, for the current turn.
     """
 
     attention: NDArray[np.float32]
     scored: NDArray[np.bool_]
-    words: NDArray[np.bool_]
 
 
 class Scorer(Protocol):

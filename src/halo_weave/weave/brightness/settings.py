@@ -6,7 +6,7 @@ import msgspec
 
 from halo_weave.weave.brightness.sink import Sink
 
-ScorerName = Literal["magnitude_v3", "cumulative", "observed", "far"]
+ScorerName = Literal["magnitude_v3", "cumulative"]
 
 
 class ScorerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -26,12 +26,4 @@ class ScorerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             le=1_000_000,
             description="cumulative: tokens of distance at which attention counts half; 0 counts all alike.",
         ),
-    ] = 64
-    minimum_distance: Annotated[
-        int,
-        msgspec.Meta(ge=1, le=1_000_000, description="far: tokens from which on away attention counts."),
-    ] = 128
-    chance: Annotated[
-        int,
-        msgspec.Meta(ge=1, le=65_536, description="observed, far: observations for which a new token stays bright."),
     ] = 64

@@ -35,8 +35,8 @@ def problem(attention: NDArray[np.float32] | None, expected_length: int) -> str 
 def require_match(state: State, sight: Sight, lanes: int) -> None:
     """Arrays that do not belong together would otherwise be broadcast, or fail when half of the state is changed."""
     count = len(sight.attention)
-    if state.shape != (lanes, count) or len(sight.scored) != count or len(sight.words) != count:
+    if state.shape != (lanes, count) or len(sight.scored) != count:
         raise ValueError(
-            f"State of shape {state.shape}, {len(sight.scored)} scored and {len(sight.words)} words do not match "
+            f"State of shape {state.shape} and {len(sight.scored)} scored do not match "
             f"{lanes} lanes and {count} entries of attention."
         )
