@@ -91,14 +91,14 @@ class Candidates:
     ) -> Candidate:
         outline = self._passed[chunk_id]
         return Candidate(
-            id=chunk_id,
-            position=outline.first_position,
-            role=outline.role,
-            turn_chunks=outline.turn_chunks,
-            similarity=similarity,
-            word_score=word_score,
-            is_named=question.names(outline.speaker),
-            nearness=question.nearness(outline.time),
+            chunk_id,
+            outline.first_position,
+            outline.role,
+            outline.turn_chunks,
+            similarity,
+            word_score,
+            question.names(outline.speaker),
+            question.nearness(outline.time),
         )
 
     def with_neighbours(self, found: Collection[int]) -> list[int]:

@@ -87,7 +87,8 @@ class Ranked(NamedTuple):
 
 def around(ids: NDArray[np.int64], scale: Scale) -> NDArray[np.int64]:
     """The chunks that a scale looks at, with those themselves, ascending."""
-    return np.unique(np.add.outer(np.array(list(scale.weights)), ids))
+    wanted = np.sort(np.add.outer(ids, np.arange(-scale.reach, scale.reach + 1)), axis=None, kind="stable")
+    return wanted[np.diff(wanted, prepend=wanted[0] - 1) > 0] if len(wanted) else wanted
 
 
 def fused(candidates: Sequence[Candidate], surroundings: Surroundings, *, user_boost: float) -> list[Ranked]:

@@ -44,8 +44,9 @@ def _outlines(
     rows = connection.execute(
         "SELECT id, role, first_position, time, deleted,"
         " (SELECT max(number) + 1 FROM chunks AS beside WHERE beside.turn = chunks.turn),"
-        f" (SELECT substr(text, 1, {speakers.LONGEST}) FROM chunks AS opening"
-        f" WHERE opening.turn = chunks.turn AND opening.number = 0 AND opening.role = chunks.role), {metadata}"
+        " substr(CASE number WHEN 0 THEN text ELSE (SELECT text FROM chunks AS opening"
+        " WHERE opening.turn = chunks.turn AND opening.number = 0 AND opening.role = chunks.role) END,"
+        f" 1, {speakers.LONGEST}), {metadata}"
         f" FROM chunks WHERE {where}",
         parameters,
     )
