@@ -96,10 +96,17 @@ def test_members_of_a_group_are_rows_with_intervals_of_their_own_or_from_around_
 
 def test_the_headline_has_only_what_was_measured(folder: Path) -> None:
     table = headline(load(folder))
-    assert "| burying, against reading the rest again | `bury_speedup` | 141.3 × |" in table
-    assert "(locomo) | `evidence_at_1024` | 74.6 % |" in table
-    assert "resurrect_speedup" not in table
+    assert "| burying, against reading the rest again | 141.3 × |" in table
+    assert "| evidence found, in 1,024 tokens of context | 74.6 % (locomo) |" in table
+    assert "resurrecting" not in table
     assert headline([]).startswith("There are no result files yet")
+
+
+def test_the_same_figure_of_several_sets_is_one_row_of_the_headline(folder: Path) -> None:
+    save(folder, "recall", ["bench", "recall"], {"evidence_at_1024": 50.0}, Path("another.jsonl"))
+    assert "| evidence found, in 1,024 tokens of context | 50.0 % (another), 74.6 % (locomo) |" in headline(
+        load(folder)
+    )
 
 
 def test_a_picture_beside_a_result_is_shown(folder: Path) -> None:

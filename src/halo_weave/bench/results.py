@@ -84,10 +84,14 @@ def page(results: Sequence[Result], pictures_from: str = "results") -> str:
 
 def headline(results: Sequence[Result]) -> str:
     """The table for those who look only once, in Markdown."""
-    rows = [row for result in results for row in _headlines(result)]
-    if not rows:
+    measured: dict[str, list[str]] = {}
+    for result in results:
+        for what, value in _headlines(result):
+            measured.setdefault(what, []).append(f"{value} ({result.about})" if result.about else value)
+    if not measured:
         return "There are no result files yet; `halo-weave bench` measures on your own machine."
-    return "\n".join(["| what | figure | measured |", "| --- | --- | --- |", *rows])
+    rows = (f"| {what} | {', '.join(values)} |" for what, values in measured.items())
+    return "\n".join(["| what | measured |", "| --- | --- |", *rows])
 
 
 def with_headline(text: str, table: str, where: str) -> str:
@@ -158,10 +162,13 @@ _HEADLINES: dict[str, tuple[_Headline, ...]] = {
     ),
     "keep": (
         _Headline("evidence that stays when a context shrinks to a quarter", ("default", "kept_at_25"), " %"),
+        _Headline("the same if chance decided", ("controls", "random", "kept_at_25"), " %"),
         _Headline("evidence that stays when it shrinks to half", ("default", "kept_at_50"), " %"),
     ),
     "policies": (
-        _Headline("evidence in a context of 1,024 tokens", ("budgets", "1024", "halo_weave", "evidence"), " %"),
+        _Headline(
+            "evidence in 1,024 tokens in the middle of a chat", ("budgets", "1024", "halo_weave", "evidence"), " %"
+        ),
         _Headline("the same with the newest text only", ("budgets", "1024", "fifo", "evidence"), " %"),
         _Headline("the same with retrieval only", ("budgets", "1024", "rag_time", "evidence"), " %"),
     ),
@@ -175,18 +182,19 @@ _HEADLINES: dict[str, tuple[_Headline, ...]] = {
     ),
     "brightness": (_Headline("scoring a step at 32,768 living tokens", ("step_ms_32k",), " ms"),),
     "turn": (_Headline("what we add to the time of a turn", ("overhead_share",)),),
+    "scale": (_Headline("searching a million chunks, 95 of 100 times within", ("1000000", "search_ms_p95"), " ms"),),
     "page": (_Headline("first paint with 20,000 living tokens", ("first_paint_s",), " s"),),
 }
 
 
-def _headlines(result: Result) -> Iterator[str]:
+def _headlines(result: Result) -> Iterator[tuple[str, str]]:
+    """What was measured, and what came out, as far as it is there."""
     for one in _HEADLINES.get(result.bench, ()):
         value: Any = result.file.figures
         for name in one.path:
             value = value.get(name) if isinstance(value, Mapping) else None
         if value is not None:
-            about = f" ({result.about})" if result.about else ""
-            yield f"| {one.what}{about} | `{one.path[-1]}` | {in_words(value)}{one.unit} |"
+            yield one.what, f"{in_words(value)}{one.unit}"
 
 
 def _read(path: Path) -> ResultFile:
