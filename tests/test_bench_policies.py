@@ -134,7 +134,7 @@ def test_several_processes_find_what_one_finds(data: Path, tmp_path: Path, monke
 
 def test_what_is_measured_is_told_with_the_time_that_is_left() -> None:
     """Jobs count by what the model has to read for them."""
-    jobs, now = [Job("a", "h2o", 512), Job("a", HALO, 512), Job("a", "rag_time", 512)], 100.0
+    jobs, now = [Job("a", name, 512, puts=True) for name in ("h2o", HALO, "rag_time")], 100.0
     pace = Pace(jobs, asked={"a": 10}, put={"a": 2}, replayed=4096, context=4096, clock=lambda: now)
     costs = [pace.cost(job) for job in jobs]
     assert longest_first(jobs, pace) == [jobs[1], jobs[0], jobs[2]]
@@ -146,7 +146,8 @@ def test_what_is_measured_is_told_with_the_time_that_is_left() -> None:
 
 
 def test_all_jobs_have_an_expected_cost() -> None:
-    jobs = [Job("a", policy, 512) for policy in BUDGETED if policy != REREAD] + [Job("a", CEILING, 0)]
+    jobs = [Job("a", policy, 512, puts=True) for policy in BUDGETED if policy != REREAD]
+    jobs += [Job("a", CEILING, 0, puts=True)]
     for put in ({}, {"a": 3}):
         pace = Pace(jobs, asked={"a": 10}, put=put, replayed=1000, context=4096)
         assert min(map(pace.cost, jobs)) > 0

@@ -266,6 +266,14 @@ def _add_policies_flags(policies: argparse.ArgumentParser) -> None:
         help="tokens of the context (default: 512 1024 2048)",
     )
     policies.add_argument(
+        "--put-at",
+        type=whole_number(64, 16_777_216),
+        nargs="+",
+        default=[],
+        metavar="N",
+        help="budgets at which the model itself is asked (default: all)",
+    )
+    policies.add_argument(
         "--jobs",
         type=whole_number(1, 1024),
         default=1,
@@ -398,7 +406,14 @@ def _bench_policies(settings: "Settings", arguments: argparse.Namespace, notice:
     return policies.run(
         settings,
         arguments.data,
-        policies.Choice(arguments.budgets, arguments.questions, arguments.replay, arguments.jobs, arguments.chats),
+        policies.Choice(
+            budgets=arguments.budgets,
+            questions=arguments.questions,
+            replayed=arguments.replay,
+            processes=arguments.jobs,
+            chats=arguments.chats,
+            put_at=arguments.put_at,
+        ),
         details=arguments.details,
         plot=arguments.plot,
         on_progress=notice,

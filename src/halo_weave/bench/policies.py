@@ -30,13 +30,15 @@ REPLAYED_TOKENS = 4096
 
 class Choice(NamedTuple):
     """`questions` is how many are asked the model itself; all count for the evidence. Each of the processes has a model
-    of its own. `chats` is how many conversations live and are asked about, 0 for all; the memory has all of them."""
+    of its own. `chats` is how many conversations live and are asked about, 0 for all; the memory has all of them. The
+    model is asked at the budgets `put_at`, or at all if that is empty."""
 
     budgets: Sequence[int] = BUDGETS
     questions: int = QUESTIONS
     replayed: int = REPLAYED_TOKENS
     processes: int = 1
     chats: int = 0
+    put_at: Sequence[int] = ()
 
 
 def run(
@@ -71,7 +73,7 @@ def measure(
     conversations = read_conversations(data)
     chats = chosen_chats(conversations, choice.chats)
     sampled = sample(conversations, chats, choice.questions)
-    jobs = list(_jobs(chats, choice.budgets))
+    jobs = list(_jobs(chats, choice))
     with closing(
         KeptOutcomes(
             cache_folder() / "bench-policies.db",
@@ -137,12 +139,13 @@ def _is_answerable(question: Question, there: set[tuple[str, str]]) -> bool:
     return has_answer and any((question.conversation, turn) in there for turn in question.evidence)
 
 
-def _jobs(chats: Iterable[str], budgets: Sequence[int]) -> Iterator[Job]:
+def _jobs(chats: Iterable[str], choice: Choice) -> Iterator[Job]:
     """Chats under each policy and budget; the ceiling has none."""
+    put_at = choice.put_at or choice.budgets
     for chat in chats:
-        for budget in budgets:
-            yield from (Job(chat, policy, budget) for policy in policies_figures.BUDGETED)
-        yield Job(chat, policies_figures.CEILING, 0)
+        for budget in choice.budgets:
+            yield from (Job(chat, policy, budget, budget in put_at) for policy in policies_figures.BUDGETED)
+        yield Job(chat, policies_figures.CEILING, 0, puts=True)
 
 
 def _measured_by(job: Job) -> Job:
@@ -172,7 +175,7 @@ def _measure(
         settings, conversations, choice.replayed, sampled, ordered, processes=processes, on_progress=on_progress
     ):
         for policy, outcome in found.outcomes.items():
-            kept.put(outcome, job.conversation, policy, job.budget)
+            kept.put(outcome, *job._replace(policy=policy))
         seconds_put += found.seconds_put
         on_progress(pace.done(job))
     if sampled:

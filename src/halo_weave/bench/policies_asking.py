@@ -56,14 +56,15 @@ class Asking:
         self._workshop = workshop
         self._chats = chats
         self._sampled = sampled
+        self._put: Collection[int] = ()
         self._seconds_put = 0.0
         engine = workshop.engine
         self._opening = turns.opening_tokens(engine, "user")
         self._closing = [*turns.closing_tokens(engine, "user"), *turns.opening_tokens(engine, "assistant")]
 
-    def found(self, conversation: str, policy: str, budget: int) -> Found:
+    def found(self, conversation: str, policy: str, budget: int, puts: bool) -> Found:
         """Outcomes of the policy, and of others that are measured on the way."""
-        before = self._seconds_put
+        before, self._put = self._seconds_put, self._sampled if puts else ()
         outcomes = self._outcomes(conversation, policy, budget)
         return Found(outcomes, self._seconds_put - before)
 
@@ -82,7 +83,7 @@ class Asking:
             if policy == HALO:
                 assert isinstance(lived.window.engine_context, LlamaContext)
                 context = lived.window.engine_context
-            elif any(asked.number in self._sampled for asked in chat.asked):
+            elif any(asked.number in self._put for asked in chat.asked):
                 with self._putting():
                     context.sync(base, clean=True)
             rows, reread, shares = list[Row](), list[Row](), {str(share): list[float]() for share in SHARES}
@@ -141,7 +142,7 @@ class Asking:
 
     def _row(self, asked: Asked, situation: Situation, context: LlamaContext, *, clean: bool) -> Row:
         likelihood = None
-        if asked.number in self._sampled:
+        if asked.number in self._put:
             engine = self._workshop.engine
             opening = [] if situation.opens_turn else self._opening
             question = [*opening, *engine.tokenize(asked.question.text), *self._closing]

@@ -58,7 +58,7 @@ class Measured(NamedTuple):
 
 def figures(measured: Measured) -> dict[str, Any]:
     """The object that `--json` prints."""
-    asked = measured.rows(FLOOR, measured.budgets[0])
+    asked = measured.rows(CEILING, 0)
     return {
         **measured.circumstances,
         "questions": len(asked),
@@ -170,9 +170,10 @@ def _ahead(measured: Measured, budget: int) -> dict[str, Any]:
         if policy != HALO:
             others = [row.evidence for row in measured.rows(policy, budget)]
             theirs = _likelihoods(measured, policy, budget)
+            are_known = len(theirs) > 0 and len(likelihoods) > 0  # the ceiling is known at every budget
             found[policy] = {
                 "evidence": paired_difference(others, evidence),
-                "log_likelihood": paired_difference(theirs.tolist(), likelihoods.tolist()) if len(theirs) else None,
+                "log_likelihood": paired_difference(theirs.tolist(), likelihoods.tolist()) if are_known else None,
             }
     return found
 

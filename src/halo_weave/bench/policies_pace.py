@@ -40,7 +40,8 @@ class Pace:
 
     def cost(self, job: Job) -> float:
         """In tokens that the model could read meanwhile."""
-        put, planning = self._put.get(job.conversation, 0), _PLANNED * self._asked.get(job.conversation, 0)
+        put = self._put.get(job.conversation, 0) if job.puts else 0
+        planning = _PLANNED * self._asked.get(job.conversation, 0)
         living = job.budget if put else 0
         match job.policy:
             case "fifo" | "sinks":

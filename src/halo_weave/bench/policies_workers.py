@@ -26,11 +26,12 @@ _FOLDER_PREFIX = "halo-bench-"
 
 
 class Job(NamedTuple):
-    """The ceiling's budget is 0."""
+    """The ceiling's budget is 0. `puts` says whether questions are put to the model itself."""
 
     conversation: str
     policy: str
     budget: int
+    puts: bool
 
     def __str__(self) -> str:
         return f"{self.conversation}: {self.policy}{f', {self.budget} tokens' if self.budget else ''}"
