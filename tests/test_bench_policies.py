@@ -15,7 +15,19 @@ from halo_weave.bench.conversations import Conversations, Question, Turn, read_c
 from halo_weave.bench.plots import Estimate
 from halo_weave.bench.policies import Choice
 from halo_weave.bench.policies_asking import KEEPING, Workshop
-from halo_weave.bench.policies_figures import BUDGETED, CEILING, HALO, REREAD, TITLES, figures, gap_closed, table
+from halo_weave.bench.policies_figures import (
+    BUDGETED,
+    CEILING,
+    HALO,
+    REREAD,
+    SHARES,
+    TITLES,
+    Measured,
+    figures,
+    gap_closed,
+    table,
+)
+from halo_weave.bench.policies_kept import Outcome, Row
 from halo_weave.bench.policies_pace import Pace, longest_first
 from halo_weave.bench.policies_retrieval import Ceiling
 from halo_weave.bench.policies_stream import Chat, open_stream_memory, remember
@@ -276,6 +288,24 @@ def test_the_gap_closed_is_the_way_from_floor_to_ceiling() -> None:
     assert gap_closed(ceiling, floor, floor) == (None, None)
     doubtful = np.array([10.0, -5.0, -4.0])
     assert gap_closed(np.zeros(3), doubtful, np.ones(3))[1] is None
+
+
+def test_a_budget_at_which_the_model_was_not_asked_has_evidence_but_no_gap() -> None:
+    def outcome(policy: str, likelihood: float | None) -> Outcome:
+        shares = {str(share): [50.0, 60.0] for share in SHARES} if policy == HALO else {}
+        return Outcome([Row(0, 50.0, 9, likelihood), Row(1, 60.0, 9)], 3.0, shares)
+
+    asked_at = {512: None, 1024: -1.0}
+    outcomes = {("a", name, budget): outcome(name, asked) for budget, asked in asked_at.items() for name in BUDGETED}
+    outcomes["a", "fifo", 1024] = outcome("fifo", -2.0)
+    outcomes["a", CEILING, 0] = outcome(CEILING, 0.0)
+    questions = [Question("a", "one", ("1",)), Question("a", "two", ("1",))]
+    found = figures(Measured({}, questions, tuple(asked_at), outcomes))
+    assert (found["questions"], found["questions_answered"]) == (2, 1)
+    assert [found["budgets"][budget][HALO]["gap_closed"] for budget in ("512", "1024")] == [None, 50]
+    assert found["budgets"]["512"][HALO]["evidence"] == 55
+    assert found["ahead_of"]["512"][CEILING]["log_likelihood"] is None
+    assert list(table(found))
 
 
 def test_reading_a_reply_gives_the_attention_with_which_it_would_be_written(llama_engine: LlamaEngine) -> None:
