@@ -14,6 +14,9 @@ from typing import NamedTuple, Self
 AFTERWARDS = timedelta(days=7)
 """What happened is told later, and the later the less."""
 
+MOST = 6
+"""A text with more times than that is a list, not a question."""
+
 _MONTHS = {
     name.lower(): number for names in (calendar.month_name, calendar.month_abbr) for number, name in enumerate(names)
 }
@@ -28,7 +31,8 @@ _IN_WORDS = re.compile(
     re.IGNORECASE,
 )
 _AGO = re.compile(r"\b(?P<count>\d{1,4}|an?|one)\s+(?P<unit>day|week|month|year)s?\s+ago\b", re.IGNORECASE)
-_LAST = re.compile(r"\b(?:(?P<day>today|yesterday)|(?:last|past)\s+(?P<unit>day|week|month|year))\b", re.IGNORECASE)
+# Not "today": that is said of what is new.
+_LAST = re.compile(r"\b(?:(?P<yesterday>yesterday)|(?:last|past)\s+(?P<unit>week|month|year))\b", re.IGNORECASE)
 _LEAP_YEAR, _LEAP_DAYS_APART = 2000, 9
 _DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 
@@ -85,9 +89,10 @@ class NamedTime(NamedTuple):
 
 
 def named_times(text: str, now: datetime) -> list[NamedTime]:
-    """In the time zone of `now`."""
+    """In the time zone of `now`; none if there are too many for one to be meant."""
     dates = dict.fromkeys((*_in_numbers(text), *_in_words(text)))
-    return [*(NamedTime(date) for date in dates), *(NamedTime(None, span) for span in _before(text, now))]
+    named = [*(NamedTime(date) for date in dates), *(NamedTime(None, span) for span in _before(text, now))]
+    return named if len(named) <= MOST else []
 
 
 def nearness(named: list[NamedTime], moment: datetime) -> float:
@@ -117,12 +122,9 @@ def _before(text: str, now: datetime) -> Iterator[Span]:
     for found in _AGO.finditer(text):
         count = int(found["count"]) if found["count"].isdecimal() else 1
         unit = _DAYS[found["unit"].lower()]
-        if count * unit < (today - today.replace(year=1)).days:
+        if (count + 1) * unit < today.toordinal():
             middle = today - timedelta(days=count * unit)
             yield Span(middle - timedelta(days=unit // 2), middle + timedelta(days=unit // 2 + 1))
     for found in _LAST.finditer(text):
-        if found["day"]:
-            start = today - timedelta(days=found["day"].lower() == "yesterday")
-            yield Span(start, start + timedelta(days=1))
-        else:
-            yield Span(today - timedelta(days=2 * _DAYS[found["unit"].lower()]), today)
+        days = 1 if found["yesterday"] else 2 * _DAYS[found["unit"].lower()]
+        yield Span(today - timedelta(days=days), today)
