@@ -1,6 +1,7 @@
 """The measuring code of `bench policies`, on tiny data with known answers."""
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
@@ -133,6 +134,22 @@ def test_a_whole_run_tells_what_each_policy_has_in_its_context(data: Path, tmp_p
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(policies, "measured", refuse)
         assert figures(policies.measure(SMALL, data, choice)) == found
+
+
+def test_a_process_that_measures_ends_with_the_one_that_started_it() -> None:
+    """Even if that was killed: their output ends only when both have ended."""
+    script = (
+        "import multiprocessing, time\n"
+        "from halo_weave.bench import policies_workers\n"
+        "multiprocessing.get_context('spawn').Process(target=policies_workers._end_with_parent).start()\n"
+        "print('started', flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "started\n"
+        parent.kill()
+        assert parent.communicate(timeout=60) == ("", None)
 
 
 def test_several_processes_find_what_one_finds(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

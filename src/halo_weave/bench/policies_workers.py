@@ -4,7 +4,9 @@ A small model gains little from a second thread, since what it reads at once is 
 """
 
 import multiprocessing
+import os
 import tempfile
+import threading
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import ExitStack, closing
@@ -108,7 +110,16 @@ _asking: Asking
 
 def _start(folder: Path, stream: Stream) -> None:
     global _asking
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _asking = _open(folder, stream, ExitStack())
+
+
+def _end_with_parent() -> None:
+    """A process that was killed cannot tell those it started."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _work(job: Job) -> Found:
