@@ -58,7 +58,8 @@ def read_conversations(path: Path) -> Conversations:
             is_gzip = file.read(2) == _GZIP_MAGIC
         content = gzip.decompress(path.read_bytes()) if is_gzip else path.read_bytes()
     except (OSError, EOFError) as error:
-        raise InputError(f"The data {path} cannot be read: {error}.") from error
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"The data {path} cannot be read: {reason}.") from error
     turns: list[Turn] = []
     questions: list[Question] = []
     for number, line in enumerate(content.splitlines(), 1):
