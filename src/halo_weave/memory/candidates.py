@@ -135,7 +135,7 @@ class Candidates:
         for outline in self._store.outlines_by_ids(new, with_metadata=self._needs_metadata):
             if self._wanted.lets_through(outline):
                 self._passed[outline.id] = outline
-        self._looked_at.update(new)  # not before: another thread takes what was looked at as decided
+        self._looked_at.update(new)
 
     @property
     def _needs_metadata(self) -> bool:

@@ -14,7 +14,6 @@ from halo_weave.memory.candidates import Candidates, Question, pairs
 from halo_weave.memory.centre import Centre
 from halo_weave.memory.chunk_filter import ChunkFilter
 from halo_weave.memory.embedding import Embedder
-from halo_weave.memory.meanwhile import Meanwhile
 from halo_weave.memory.query_terms import TellingTerms, Term
 from halo_weave.memory.ranking import CLOSE, WIDE, Ranked, Surroundings, around, diverse, fused
 from halo_weave.memory.records import Chunk, Role, utc_now
@@ -126,30 +125,20 @@ class MemorySearch:
 
     def _looked_for(self, question: Question, vector: Vector, candidates: Candidates, depth: int) -> "_Found":
         """What meaning, words and times put forward, so many each, and what stands beside it."""
-        by_words = Meanwhile(lambda: self._by_words(question.text, candidates, depth))
-        try:
-            similarities = candidates.nearest(vector, depth)
-            of_times = candidates.of_times(question, vector, depth)
-        finally:
-            by_words.wait()
-        terms, word_scores = by_words.result()
+        # One after the other: threads would wait for each other longer than they gain.
+        terms = self._terms.of(question.text)
+        word_scores = candidates.by_words([term.text for term in terms], depth)
+        similarities = candidates.nearest(vector, depth)
+        of_times = candidates.of_times(question, vector, depth)
         ids = candidates.with_neighbours({*similarities, *word_scores, *of_times})
         return _Found(ids, similarities, terms, word_scores)
-
-    def _by_words(self, text: str, candidates: Candidates, depth: int) -> tuple[list[Term], dict[int, float]]:
-        terms = self._terms.of(text)
-        return terms, candidates.by_words([term.text for term in terms], depth)
 
     def _surroundings(self, found: "_Found", vector: Vector) -> Surroundings:
         ids, terms = np.array(sorted(found.ids), dtype=np.int64), found.terms
         wide, close = around(ids, WIDE), around(ids, CLOSE)
-        by_words = Meanwhile(lambda: self._store.word_places([term.text for term in terms], wide))
+        places = self._store.word_places([term.text for term in terms], wide)
         similarities = np.full(len(wide), np.nan)
-        try:
-            similarities[np.searchsorted(wide, close)] = self._index.similarities(vector, close)
-        finally:
-            by_words.wait()
-        places = by_words.result()
+        similarities[np.searchsorted(wide, close)] = self._index.similarities(vector, close)
         return Surroundings(
             ids=wide,
             frequencies=places.frequencies,
