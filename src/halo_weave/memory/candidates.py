@@ -13,6 +13,7 @@ from halo_weave.memory.ranking import Candidate
 from halo_weave.memory.records import Outline
 from halo_weave.memory.store import Store
 from halo_weave.memory.vector_index import VectorIndex
+from halo_weave.memory.vectors import Vector
 from halo_weave.text.named_times import AFTERWARDS, named_times, nearness
 
 _LEAST_TIMES, _MOST_TIMES, _SOME_MORE = 2, 16, 1.25
@@ -20,7 +21,6 @@ _FEW = 10_000
 """Chunks that are compared one by one faster than any index finds those among all."""
 _FEW_OF_A_TIME = 2_000
 """So many chunks of a time that a question names are all compared with it."""
-Vector = NDArray[np.float32]
 
 
 class Question:

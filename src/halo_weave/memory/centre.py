@@ -7,15 +7,14 @@ Half of the mean is taken from the question: what is common counts less, and wha
 import threading
 
 import numpy as np
-from numpy.typing import NDArray
 
 from halo_weave.memory.store import Store
+from halo_weave.memory.vectors import Vector
 
 SHARE = 0.5
-_SAMPLED = 1024
-"""Vectors, spread evenly over the memory, that tell its mean well enough."""
+_PLACES, _AT_EACH = 64, 16
+"""Vectors are taken from so many places, spread evenly over what ever changed: they tell the mean well enough."""
 _GROWN = 1.1
-Vector = NDArray[np.float32]
 
 
 class Centre:
@@ -26,23 +25,30 @@ class Centre:
         self._embedder = embedder
         self._lock = threading.Lock()
         self._mean: Vector | None = None
-        self._chunks = 0
-        self._identity = ""
+        self._known: tuple[str, int] = ("", 0)
 
-    def removed_from(self, question: Vector, chunks: int) -> Vector:
-        """The question without its share of the mean, of length 1; `chunks` is how many the memory has."""
-        with self._lock:
-            identity = self._store.identity()
-            if identity != self._identity or not self._chunks <= chunks <= _GROWN * self._chunks:
-                self._mean = self._mean_of(chunks)
-                self._identity, self._chunks = identity, chunks
-            mean = self._mean
+    def removed_from(self, question: Vector) -> Vector:
+        """The question without its share of the mean, of length 1."""
+        mean = self._mean_of_now()
         if mean is None:
             return question
         turned = question - SHARE * mean
         return np.asarray(turned / max(float(np.linalg.norm(turned)), 1e-9), dtype=np.float32)
 
-    def _mean_of(self, chunks: int) -> Vector | None:
-        ids = np.unique(np.linspace(1, max(1, chunks), _SAMPLED).astype(np.int64))
-        _, vectors = self._store.vectors_by_ids(self._embedder, ids.tolist())
-        return vectors.astype(np.float32).mean(axis=0) if len(vectors) else None
+    def _mean_of_now(self) -> Vector | None:
+        with self._lock:
+            identity, change = self._store.identity(), self._store.change_number()
+            known_identity, known_change = self._known
+            is_near = identity == known_identity and known_change <= change <= _GROWN * known_change
+            if self._mean is None or not is_near:
+                self._mean, self._known = self._sampled_mean(change), (identity, change)
+            return self._mean
+
+    def _sampled_mean(self, latest: int) -> Vector | None:
+        found: dict[int, Vector] = {}
+        for place in np.linspace(0, latest, _PLACES, endpoint=False).astype(int).tolist():
+            changes = self._store.vectors_since(self._embedder, place, _AT_EACH)
+            found.update(zip(changes.ids.tolist(), changes.vectors.astype(np.float32), strict=True))
+            if not len(changes.ids) and not len(changes.removed):
+                break  # none from here on
+        return np.mean(list(found.values()), axis=0) if found else None

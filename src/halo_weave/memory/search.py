@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from halo_weave.errors import InputError
 from halo_weave.memory.candidates import Candidates, Question, pairs
@@ -20,8 +19,7 @@ from halo_weave.memory.records import Chunk, Role, utc_now
 from halo_weave.memory.search_settings import SearchSettings
 from halo_weave.memory.store import Store
 from halo_weave.memory.vector_index import VectorIndex
-
-Vector = NDArray[np.float32]
+from halo_weave.memory.vectors import Vector
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -109,10 +107,11 @@ class MemorySearch:
         candidates = Candidates(self._store, self._embedder.name, self._index, wanted)
         # The embedder wants all processors for itself; what shares them slows it down more than it gains.
         vector = embedded()
-        turned = self._centre.removed_from(vector, self._store.count_words([]).chunks)
-        found = self._looked_for(question, turned, candidates, self._settings.candidates)
-        if len(found.ids) < limit:
-            found = self._looked_for(question, turned, candidates, max(limit, self._settings.candidates))
+        turned = self._centre.removed_from(vector)
+        depth = self._settings.candidates
+        found = self._looked_for(question, turned, candidates, depth)
+        if len(found.ids) < limit and max(len(found.similarities), len(found.word_scores)) >= depth:
+            found = self._looked_for(question, turned, candidates, max(limit, depth))
         ranked = fused(
             [
                 candidates.candidate(one, question, found.similarities.get(one), found.word_scores.get(one))

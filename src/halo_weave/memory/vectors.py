@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from halo_weave.errors import EmbedderError
 
+Vector = NDArray[np.float32]
 Vectors = NDArray[np.float32]
 """Shape [texts, dimensions]."""
 

@@ -15,13 +15,12 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from halo_weave.errors import StoreError
 from halo_weave.memory.memory import Memory
 from halo_weave.memory.tree_paths import heading_of
 from halo_weave.memory.tree_records import SnapshotChunk, TreeEntry
+from halo_weave.memory.vectors import Vector
 from halo_weave.tools.tree_entries import NearChunk, ScoredEntry, words_of
 
 _NEAR = 0.5
@@ -29,7 +28,6 @@ _OWN_CHARACTERS = 1000
 """Of an entry's own text that are compared: about what an embedder reads."""
 _FADES_WITHIN = timedelta(days=30)
 _WORD = re.compile(r"\w+")
-Vector = NDArray[np.float32]
 
 
 class _Question(NamedTuple):
