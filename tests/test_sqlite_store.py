@@ -25,7 +25,7 @@ from halo_weave.memory.records import Stored
 from halo_weave.memory.sqlite_errors import store_error
 from halo_weave.memory.sqlite_schema import MIGRATIONS
 from halo_weave.memory.sqlite_store import SqliteStore
-from made_up_chunks import written_texts, written_turn
+from made_up_chunks import TIME, text_chunk, written_texts, written_turn
 
 NOBODY = 65534
 
@@ -100,6 +100,23 @@ def test_an_older_memory_is_brought_to_the_present_form(filled: Path, monkeypatc
         assert connection.execute("SELECT id FROM later").fetchall() == [(7,)]
         assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS) + 1,)
     assert everything(filled) == before
+
+
+def test_a_memory_from_before_there_were_outlines_gets_them(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite_database, "MIGRATIONS", MIGRATIONS[:3])
+        with closing(SqliteStore(path)) as store:
+            store.reserve(100)
+            chunks = [text_chunk(1, "Ada: I swim.", first=10), text_chunk(1, "Every day.", first=20, index=1)]
+            ids = store.write_chunks([*chunks, text_chunk(2, "Where?", first=30)])
+            store.delete([chunks[1].key], "test")
+    with closing(SqliteStore(path)) as store:
+        assert [one[1:7] for one in store.outlines_by_ids(ids)] == [
+            ("user", 10, TIME, False, 2, "Ada"),
+            ("user", 20, TIME, True, 2, "Ada"),
+            ("user", 30, TIME, False, 1, None),
+        ]
+        assert store.verify() == []
 
 
 def test_a_step_that_fails_leaves_the_older_form(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,6 +241,10 @@ def test_verify_says_what_is_wrong(filled: Path) -> None:
         "INSERT INTO words (words, rowid, text) SELECT 'delete', id, text FROM chunks WHERE id = 4": "words lacks",
         "INSERT INTO words (rowid, text) VALUES (4, 'more')": "not in step with the texts",
         "UPDATE chunks SET merged_into = 9999 WHERE id = 5": "refers to something that is not in chunks",
+        "DELETE FROM outlines WHERE id = 7": "There is no outline of the chunk with id 7",
+        "INSERT INTO outlines SELECT 999, turn, role, turn, time, 0, NULL FROM chunks WHERE id = 7": "id 999.",
+        "UPDATE outlines SET deleted = 1 WHERE id = 7": "There is a wrong outline of the chunk with id 7",
+        "UPDATE outlines SET opening = 'Ada: ' WHERE id = 7": "has another beginning than its turn",
         "DELETE FROM settings WHERE name = 'identity'": "it has lost its identity",
         "INSERT INTO forgotten SELECT id, turn, number, role, NULL, 1 FROM chunks WHERE id = 6": "that was forgotten",
         "INSERT INTO forgotten VALUES (999, x'0101', 99, 'user', x'0103', 1)": "which another one has",

@@ -20,7 +20,7 @@ from store_factories import STORES, fresh_memory
 
 EMBEDDER = "made-up"
 tokens = st.lists(
-    st.builds(Token, st.integers(0, 99), st.sampled_from([" sea", " hill", "", "ü"])), min_size=1, max_size=6
+    st.builds(Token, st.integers(0, 99), st.sampled_from([" sea", " hill", "", "ü", "Ada: "])), min_size=1, max_size=6
 )
 roles = st.sampled_from(["system", "user", "assistant"])
 

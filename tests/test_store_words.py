@@ -95,6 +95,25 @@ def test_an_outline_names_who_speaks_in_its_turn_if_the_turn_says_so(store: Stor
     assert {outline.first_position: outline.speaker for outline in outlines} == {10: "Ada", 20: "Ada", 30: None}
 
 
+def test_an_outline_follows_what_becomes_of_the_opening_of_its_turn(store: Store) -> None:
+    store.reserve(100)
+    (later,) = store.write_chunks([text_chunk(1, "Every day.", first=30, index=2)])
+
+    def speaker() -> str | None:
+        return store.outlines_by_ids([later])[0].speaker
+
+    assert speaker() is None
+    opening, more = text_chunk(1, "Ada Lovelace", first=10), text_chunk(1, ": I swim.", first=12, index=1)
+    store.write_chunks([opening, more])
+    assert speaker() is None
+    store.merge(opening.key, more.key, "test")
+    assert speaker() == "Ada Lovelace"
+    store.delete([opening.key], "test")
+    assert speaker() == "Ada Lovelace"
+    store.forget([opening.key], "test")
+    assert speaker() is None
+
+
 def test_outlines_come_in_order_of_time_from_a_time_on_and_before_another(store: Store) -> None:
     store.reserve(100)
     times = [TIME + timedelta(days=days) for days in (3, 1, 2, 4)]

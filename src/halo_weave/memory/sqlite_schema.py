@@ -203,5 +203,44 @@ CREATE INDEX tree_snapshots_by_version ON tree_snapshots (path, version);
 CREATE INDEX tree_snapshots_by_position ON tree_snapshots (first_position, last_position);
 """
 
-MIGRATIONS = (_FIRST_FORM, _NOTES_FORM, _TREE_FORM)
+# What a search has to know about each chunk that was not merged away, in rows so small that those of many chunks are
+# read at once. `opening` is what the turn says up to its first colon, if that comes early: who speaks may stand there.
+_OPENING = "substr({text}, 1, nullif(instr(substr({text}, 1, 39), ':'), 0) + 1)"
+_OPENING_OF_TURN = (
+    f"(SELECT {_OPENING.format(text='text')} FROM chunks AS opening"
+    " WHERE opening.turn = {chunk}.turn AND opening.number = 0 AND opening.role = {chunk}.role)"
+)
+_OUTLINES_FORM = f"""
+CREATE TABLE outlines (
+    id INTEGER PRIMARY KEY,
+    turn BLOB NOT NULL,
+    role TEXT NOT NULL,
+    first_position BLOB NOT NULL,
+    time INTEGER NOT NULL,
+    deleted INTEGER NOT NULL,
+    opening TEXT
+) STRICT;
+INSERT INTO outlines SELECT id, turn, role, first_position, time, deleted, {_OPENING_OF_TURN.format(chunk="chunks")}
+    FROM chunks WHERE merged_into IS NULL;
+CREATE TRIGGER outline_of_new_chunk AFTER INSERT ON chunks WHEN new.merged_into IS NULL BEGIN
+    INSERT INTO outlines VALUES
+        (new.id, new.turn, new.role, new.first_position, new.time, new.deleted, {_OPENING_OF_TURN.format(chunk="new")});
+    UPDATE outlines SET opening = {_OPENING.format(text="new.text")}
+        WHERE new.number = 0 AND id IN (SELECT id FROM chunks WHERE turn = new.turn AND role = new.role);
+END;
+CREATE TRIGGER outline_of_changed_chunk AFTER UPDATE OF text, deleted, merged_into ON chunks BEGIN
+    DELETE FROM outlines WHERE id = new.id AND new.merged_into IS NOT NULL;
+    UPDATE outlines SET deleted = new.deleted WHERE id = new.id;
+    UPDATE outlines SET opening = {_OPENING.format(text="new.text")}
+        WHERE new.number = 0 AND new.text IS NOT old.text
+        AND id IN (SELECT id FROM chunks WHERE turn = new.turn AND role = new.role);
+END;
+CREATE TRIGGER outline_of_removed_chunk AFTER DELETE ON chunks BEGIN
+    DELETE FROM outlines WHERE id = old.id;
+    UPDATE outlines SET opening = NULL
+        WHERE old.number = 0 AND id IN (SELECT id FROM chunks WHERE turn = old.turn AND role = old.role);
+END;
+"""
+
+MIGRATIONS = (_FIRST_FORM, _NOTES_FORM, _TREE_FORM, _OUTLINES_FORM)
 """Step N brings a database of version N to version N + 1."""

@@ -4,7 +4,14 @@ import sqlite3
 from collections.abc import Callable, Iterator
 
 from halo_weave.errors import InputError
-from halo_weave.memory import sqlite_burials, sqlite_notes, sqlite_settings, sqlite_tree, sqlite_windows
+from halo_weave.memory import (
+    sqlite_burials,
+    sqlite_notes,
+    sqlite_outlines,
+    sqlite_settings,
+    sqlite_tree,
+    sqlite_windows,
+)
 from halo_weave.memory.numbers import text_of_number
 from halo_weave.memory.sqlite_rows import COLUMNS, chunk_of_row, sound_row, stored_number
 
@@ -21,6 +28,7 @@ def findings(connection: sqlite3.Connection) -> list[str]:
         _forgotten,
         _counters,
         _members_of_words,
+        _outlines,
         _vectors,
         _windows,
         _burials,
@@ -127,6 +135,10 @@ def _members_of_words(connection: sqlite3.Connection) -> Iterator[str]:
     ):
         for (chunk_id,) in connection.execute(query):
             yield f"The index of words {kind} the chunk with id {chunk_id}."
+
+
+def _outlines(connection: sqlite3.Connection) -> Iterator[str]:
+    yield from sqlite_outlines.findings(connection)
 
 
 def _vectors(connection: sqlite3.Connection) -> Iterator[str]:
