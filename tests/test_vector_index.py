@@ -228,6 +228,39 @@ def test_similarities_of_given_chunks_come_from_file_memory_and_store_alike(memo
     index.close()
 
 
+def about_right(index: VectorIndex, memory: Memory, ids: list[int]) -> bool:
+    """Whether the index knows roughly how close these are, and of all others that they have no vector."""
+    asked = np.array(sorted(ids))
+    similarities = index.about_similarities(QUERIES[0], asked)
+    expected = [float(memory.vectors[one] @ QUERIES[0]) if one in memory.vectors else np.nan for one in asked.tolist()]
+    return np.allclose(similarities, expected, atol=0.02, equal_nan=True)
+
+
+def test_about_how_close_given_chunks_are_is_known_without_the_store(memory: Memory) -> None:
+    index = memory.built_index()
+    old = sorted(memory.vectors)[:300]
+    with file_alone(index):
+        assert about_right(index, memory, [-1, *old, 10**6])
+        assert not np.array_equal(
+            index.about_similarities(QUERIES[0], np.array(old)), index.similarities(QUERIES[0], np.array(old))
+        )
+    index.close()
+
+
+def test_about_how_close_given_chunks_are_follows_what_is_written_changed_and_deleted(memory: Memory) -> None:
+    index = memory.built_index()
+    old, new = sorted(memory.vectors), memory.write(clustered(3, DIMENSIONS, seed=5))
+    memory.replace(dict(zip(old[:5], clustered(5, DIMENSIONS, seed=6), strict=True)))
+    memory.delete(old[5:10])
+    assert about_right(index, memory, [*old[:20], *new])
+    memory.replace(dict(zip(old[20:], clustered(EXACT_UP_TO, DIMENSIONS, seed=14), strict=False)))
+    assert about_right(index, memory, [*old[:500], *new])
+    index.wait_until_built()
+    assert _header(memory).outdated == {*old[: 20 + EXACT_UP_TO]} - {*old[10:20]}
+    assert about_right(index, memory, [*old[:500], *new])
+    index.close()
+
+
 def test_a_changed_vector_is_found_where_it_is_now(memory: Memory) -> None:
     index = memory.index()
     far, near = clustered(2, DIMENSIONS, seed=7)

@@ -13,14 +13,14 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.memory.nearest import Ids
+from halo_weave.memory.nearest import Ids, Similarities
 from halo_weave.memory.records import VectorMatrix
 from halo_weave.memory.sealed_file import open_sealed, write_sealed
 
 if TYPE_CHECKING:
     from usearch.index import Index
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _CONNECTIVITY = 16
 _EXPANSION_ADD = 128
 _EXPANSION_SEARCH = 256
@@ -31,6 +31,7 @@ class Header(msgspec.Struct, frozen=True):
     """The file holds all vectors that `embedder` had at `change_number`, and perhaps some that were outdated by then.
 
     `samples` are checksums of vectors by chunk id, to tell whether a store is the one that the file was made from.
+    `outdated` are the chunks whose vectors changed or went after the file had them: it still has the earlier ones.
     """
 
     embedder: str
@@ -38,6 +39,7 @@ class Header(msgspec.Struct, frozen=True):
     count: int
     change_number: int
     samples: dict[int, int]
+    outdated: frozenset[int] = frozenset()
     format_version: int = FORMAT_VERSION
 
 
@@ -54,6 +56,26 @@ class ApproximateIndex:
         """
         matches: Any = self._index.search(_in_eight_bits(query[np.newaxis])[0], limit, threads=1)
         return np.asarray(matches.keys).astype(np.int64)
+
+    def similarities(self, query: NDArray[np.float32], ids: Ids) -> Similarities:
+        """About how close these chunks are, NaN where the file does not have their present vectors."""
+        result = np.full(len(ids), np.nan, dtype=np.float32)
+        places = np.flatnonzero(self._has_present(ids))
+        if len(places):
+            found: Any = self._index.get(ids[places].astype(np.uint64))
+            rows = np.concatenate(found).reshape(len(places), -1).astype(np.float32)
+            result[places] = np.vecdot(rows, query) / np.maximum(np.sqrt(np.vecdot(rows, rows)), 1)  # at least 127
+        return result
+
+    def has(self, ids: Ids) -> NDArray[np.bool_]:
+        """Present vectors or outdated ones."""
+        return np.asarray(self._index.contains(ids.astype(np.uint64)), dtype=np.bool_)
+
+    def _has_present(self, ids: Ids) -> NDArray[np.bool_]:
+        is_here = self.has(ids)
+        if self.header.outdated:
+            is_here &= [chunk_id not in self.header.outdated for chunk_id in ids.tolist()]
+        return is_here
 
     def copied_into(self, index: "Index") -> None:
         index.load(memoryview(self._mapping))
@@ -92,7 +114,7 @@ def open_index(path: Path, embedder: str, dimensions: int) -> ApproximateIndex |
     header = None if sealed is None else _header(sealed.header)
     if sealed is None or header is None or (header.embedder, header.dimensions) != (embedder, dimensions):
         return None
-    index = _empty_index(dimensions)
+    index = _empty_index(dimensions, with_lookups=True)
     try:
         index.view(memoryview(sealed.content))
     except RuntimeError:
@@ -104,7 +126,8 @@ def vector_checksum(vector: NDArray[Any]) -> int:
     return zlib.crc32(vector.tobytes())
 
 
-def _empty_index(dimensions: int) -> "Index":
+def _empty_index(dimensions: int, *, with_lookups: bool = False) -> "Index":
+    """With lookups, vectors can be had by their chunks' ids, but none be added again."""
     # Small memories never need it, and it takes a while to import.
     from usearch.index import Index
 
@@ -115,7 +138,7 @@ def _empty_index(dimensions: int) -> "Index":
         connectivity=_CONNECTIVITY,
         expansion_add=_EXPANSION_ADD,
         expansion_search=_EXPANSION_SEARCH,
-        enable_key_lookups=False,
+        enable_key_lookups=with_lookups,
     )
 
 

@@ -81,7 +81,7 @@ class Candidates:
             said = {one.id: one for one in outlines or () if self._wanted.lets_through(one)}
             self._passed.update(said)
             ids = np.array(sorted(said), dtype=np.int64)
-            similarities = self._index.similarities(query, ids)
+            similarities = self._index.about_similarities(query, ids)
             known = ~np.isnan(similarities)
             found += best_first(ids[known], similarities[known], count).ids.tolist()
         return found

@@ -5,6 +5,8 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
 from halo_weave.memory.approximate_index import ApproximateIndex, Header, IndexBuilder, vector_checksum
 from halo_weave.memory.records import VectorChanges
 from halo_weave.memory.store import Store
@@ -32,14 +34,18 @@ def write_index_file(
         earlier = None
     builder = IndexBuilder(dimensions, _threads(), earlier)
     samples = {} if earlier is None else dict(earlier.header.samples)
+    outdated: set[int] = set() if earlier is None else set(earlier.header.outdated)
     change_number = 0 if earlier is None else earlier.header.change_number
     for changes in _changes_between(store, embedder, change_number, end):
         if is_stopped.is_set():
             return
         builder.add(changes.ids, changes.vectors)
         _take_samples(samples, changes)
+        if earlier is not None:
+            changed = np.concatenate((changes.ids, changes.removed))
+            outdated.update(changed[earlier.has(changed)].tolist())
         change_number = changes.change_number
-    builder.write(path, Header(embedder, dimensions, len(builder), change_number, samples))
+    builder.write(path, Header(embedder, dimensions, len(builder), change_number, samples, frozenset(outdated)))
 
 
 def _threads() -> int:

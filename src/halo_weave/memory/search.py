@@ -137,7 +137,7 @@ class MemorySearch:
         wide, close = around(ids, WIDE), around(ids, CLOSE)
         places = self._store.word_places([term.text for term in terms], wide)
         similarities = np.full(len(wide), np.nan)
-        similarities[np.searchsorted(wide, close)] = self._index.similarities(vector, close)
+        similarities[np.searchsorted(wide, close)] = self._index.about_similarities(vector, close)
         return Surroundings(
             ids=wide,
             frequencies=places.frequencies,

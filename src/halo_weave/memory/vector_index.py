@@ -96,6 +96,19 @@ class VectorIndex:
             found[np.searchsorted(ids, stored)] = similarities_to(query, vectors)
         return found
 
+    def about_similarities(self, query: NDArray[np.float32], ids: Ids) -> Similarities:
+        """The same, but of a large memory nearly right and much faster: from the file where it has them."""
+        with self._lock:
+            self._catch_up()
+            if self._file is None or self._are_too_many:
+                return self.similarities(query, ids)
+            found = self._file.similarities(query, ids)
+            if self._changed:
+                found[[chunk_id in self._changed for chunk_id in ids.tolist()]] = np.nan
+        missing = np.isnan(found)
+        found[missing] = self.similarities(query, ids[missing])
+        return found
+
     def wait_until_built(self) -> None:
         """Returns once no file is being made; searches need not wait for it."""
         with self._lock:

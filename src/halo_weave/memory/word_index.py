@@ -31,7 +31,6 @@ from halo_weave.memory.word_index_file import (
     WordIndexFile,
     Words,
     add_where_found,
-    count_common,
     open_word_index,
     write_word_index,
 )
@@ -197,15 +196,24 @@ class WordIndex:
     def _places(self, file: WordIndexFile, word: bytes, ids: NDArray[np.int64]) -> tuple[Frequencies, int]:
         frequencies, old, new = np.zeros(len(ids)), file.find(word), self._recent.find(word)
         recent_ids = self._recent.ids[new.ids]
-        parts = len(recent_parts := np.unique(recent_ids // PART))
         if old is not None:
             first, end = np.searchsorted(ids, (0, file.header.origin.id_end))
             frequencies[first:end] = old.frequencies_of(ids[first:end])
             frequencies[np.isin(ids, self._outdated)] = 0
-            old_parts = old.parts_without(self._outdated)
-            parts = len(old_parts) + len(recent_parts) - count_common(old_parts, recent_parts)
         add_where_found(frequencies, ids, recent_ids, new.frequencies)
-        return frequencies, parts
+        return frequencies, file.parts_with(word) + self._more_parts(file, old, recent_ids)
+
+    def _more_parts(self, file: WordIndexFile, old: Postings | None, recent_ids: NDArray[np.int64]) -> int:
+        """In how many more parts of the memory than the file says a word stands now, in chunks outside of it."""
+        if old is None:
+            return len(np.unique(recent_ids // PART))
+        lost = self._outdated[old.frequencies_of(self._outdated) > 0]
+        parts = np.unique(np.concatenate((lost, recent_ids)) // PART)
+        chunks = np.add.outer(PART * parts, np.arange(PART))
+        was_there = old.frequencies_of(np.minimum(chunks, file.header.origin.id_end - 1)) > 0
+        was_there &= chunks < file.header.origin.id_end
+        is_there = (was_there & ~np.isin(chunks, lost)).any(axis=1) | np.isin(parts, recent_ids // PART)
+        return int(is_there.sum()) - int(was_there.any(axis=1).sum())
 
     def _count(self, old: Postings | None, new: Postings) -> int:
         outdated = 0 if old is None else int(np.count_nonzero(old.frequencies_of(self._outdated)))

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from halo_weave.memory.records import PART
 from halo_weave.memory.sealed_file import SealedFile, open_sealed, write_sealed
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 LARGEST_ID = 2**32 - 1
 _MARK = b"HaloWord"
 _ALIGNMENT = 8
+_MOST_WORDS_REMEMBERED = 4096
+"""A search asks for each of its words several times, and the next one for many of them again."""
 _ONE_NUMBER_PER_CHUNK_FROM = 5
 """Words in more than one of so many chunks take less room that way."""
 
@@ -55,7 +57,7 @@ class Header(msgspec.Struct, frozen=True):
 
 
 class Postings(NamedTuple):
-    """How often a word stands in which chunks; without `ids` there is a number for every id."""
+    """How often a word stands in which chunks; without `ids` there is a number for every id, from 0 on."""
 
     chunks: int
     frequencies: Numbers
@@ -67,22 +69,11 @@ class Postings(NamedTuple):
             found = self.frequencies[ids].astype(np.float64)
             return found
         if not len(self.ids):
-            return np.zeros(len(ids))
+            return np.zeros(ids.shape)
         places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
         found = self.frequencies[places].astype(np.float64)
         found[self.ids[places] != ids] = 0
         return found
-
-    def parts_without(self, ids: NDArray[np.integer]) -> NDArray[np.int64]:
-        """The parts of the memory in which the word stands if it does not count in these chunks."""
-        having: NDArray[Any] = np.flatnonzero(self.frequencies) if self.ids is None else self.ids
-        outdated = ids[self.frequencies_of(ids) > 0]
-        if len(outdated):
-            having = np.delete(having, np.searchsorted(having, outdated))
-        parts = having // PART
-        is_first = np.ones(len(parts), dtype=bool)
-        is_first[1:] = parts[1:] != parts[:-1]
-        return parts[is_first].astype(np.int64)
 
 
 def add_where_found(
@@ -95,12 +86,6 @@ def add_where_found(
         np.add.at(frequencies, places[is_wanted], numbers[is_wanted])
 
 
-def count_common(many: NDArray[np.int64], few: NDArray[np.int64]) -> int:
-    """Numbers that are in both; each ascends."""
-    places = np.searchsorted(many, few)
-    return int(np.count_nonzero(many[places[places < len(many)]] == few[places < len(many)]))
-
-
 class Words(NamedTuple):
     """Some words in order of their bytes and how many chunks have each; then, word for word, the ids of its chunks in
     ascending order and how often it stands in each."""
@@ -111,7 +96,7 @@ class Words(NamedTuple):
     frequencies: Numbers
 
 
-_TABLE = np.dtype([("ids", "<u8"), ("frequencies", "<u8"), ("count", "<u4"), ("width", "<u4")])
+_TABLE = np.dtype([("ids", "<u8"), ("frequencies", "<u8"), ("count", "<u4"), ("width", "<u4"), ("parts", "<u8")])
 
 
 class WordIndexFile:
@@ -122,6 +107,7 @@ class WordIndexFile:
         """Words of each chunk by its id, 0 for those that the file does not have."""
         self._table = self._array(_TABLE, header.table_start, header.words)
         self._ends: NDArray[np.uint64] = self._array("<u8", header.ends_start, header.words + 1)
+        self._found: dict[bytes, tuple[Postings, int] | None] = {}
 
     def __len__(self) -> int:
         return self.header.words
@@ -134,14 +120,27 @@ class WordIndexFile:
         return bytes(self._content[self.header.letters_start + start : self.header.letters_start + end])
 
     def find(self, word: bytes) -> Postings | None:
-        place = bisect_left(self, word)
-        return self._postings(place) if place < len(self) and self[place] == word else None
+        found = self._look_up(word)
+        return None if found is None else found[0]
 
-    def _postings(self, place: int) -> Postings:
-        ids, frequencies, count, width = self._table[place].item()
+    def parts_with(self, word: bytes) -> int:
+        """In how many parts of the memory the word stands."""
+        found = self._look_up(word)
+        return 0 if found is None else found[1]
+
+    def _look_up(self, word: bytes) -> tuple[Postings, int] | None:
+        if word not in self._found:
+            if len(self._found) >= _MOST_WORDS_REMEMBERED:
+                self._found.clear()
+            place = bisect_left(self, word)
+            self._found[word] = self._row(place) if place < len(self) and self[place] == word else None
+        return self._found[word]
+
+    def _row(self, place: int) -> tuple[Postings, int]:
+        ids, frequencies, count, width, parts = self._table[place].item()
         if _has_number_per_chunk(count, self.header.origin.id_end):
-            return Postings(count, self._array(f"<u{width}", frequencies, self.header.origin.id_end), None)
-        return Postings(count, self._array(f"<u{width}", frequencies, count), self._array("<u4", ids, count))
+            return Postings(count, self._array(f"<u{width}", frequencies, self.header.origin.id_end), None), parts
+        return Postings(count, self._array(f"<u{width}", frequencies, count), self._array("<u4", ids, count)), parts
 
     def _array(self, kind: Any, start: int, count: int) -> Any:
         return np.frombuffer(self._content, dtype=kind, count=count, offset=start)
@@ -197,6 +196,7 @@ def _write_part(file: BinaryIO, part: Words, id_end: int) -> np.ndarray[Any, Any
     frequencies = part.frequencies.astype(f"<u{width}")
     table["count"] = part.counts
     table["width"] = width
+    table["parts"] = _count_parts(part)
     is_common = _has_number_per_chunk(part.counts, id_end)
     ids_are_kept = np.repeat(~is_common, part.counts)
     kept = np.where(is_common, 0, part.counts)
@@ -210,6 +210,16 @@ def _write_part(file: BinaryIO, part: Words, id_end: int) -> np.ndarray[Any, Any
         numbers[part.ids[own]] = frequencies[own]
         table[place]["frequencies"] = _write_aligned(file, numbers)
     return table
+
+
+def _count_parts(part: Words) -> NDArray[np.int64]:
+    """In how many parts of the memory each of the words stands."""
+    parts = part.ids // PART
+    is_first = np.ones(len(parts), dtype=np.int64)
+    is_first[1:] = parts[1:] != parts[:-1]
+    starts = np.cumsum(part.counts) - part.counts
+    is_first[starts] = 1
+    return np.add.reduceat(is_first, starts) if len(starts) else is_first
 
 
 def _write_aligned(file: BinaryIO, content: np.ndarray[Any, Any] | bytes) -> int:
