@@ -199,7 +199,8 @@ class WordIndex:
         if old is not None:
             first, end = np.searchsorted(ids, (0, file.header.origin.id_end))
             frequencies[first:end] = old.frequencies_of(ids[first:end])
-            frequencies[np.isin(ids, self._outdated)] = 0
+            if len(self._outdated):
+                frequencies[np.isin(ids, self._outdated)] = 0
         add_where_found(frequencies, ids, recent_ids, new.frequencies)
         return frequencies, file.parts_with(word) + self._more_parts(file, old, recent_ids)
 
@@ -208,6 +209,8 @@ class WordIndex:
         if old is None:
             return len(np.unique(recent_ids // PART))
         lost = self._outdated[old.frequencies_of(self._outdated) > 0]
+        if not len(lost) and not len(recent_ids):
+            return 0
         parts = np.unique(np.concatenate((lost, recent_ids)) // PART)
         chunks = np.add.outer(PART * parts, np.arange(PART))
         was_there = old.frequencies_of(np.minimum(chunks, file.header.origin.id_end - 1)) > 0

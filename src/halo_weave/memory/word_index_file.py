@@ -68,7 +68,7 @@ class Postings(NamedTuple):
         if self.ids is None:
             found = self.frequencies[ids].astype(np.float64)
             return found
-        if not len(self.ids):
+        if not len(self.ids) or not len(ids):
             return np.zeros(ids.shape)
         places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
         found = self.frequencies[places].astype(np.float64)
