@@ -121,6 +121,27 @@ def test_the_newest_exchange_is_the_newest_again_when_its_deletion_is_taken_back
     assert stored_text(window.memory, 3) == ""
 
 
+@pytest.mark.parametrize("opened_again", [False, True])
+def test_after_the_newest_exchange_was_deleted_the_one_before_can_be_gone_on_with(
+    hub: Hub, window: Window, opened_again: bool
+) -> None:
+    actions.delete(window, SECOND_QUESTION)
+    if opened_again:
+        hub.close_window(window)
+        window = hub.open("river")
+    before = stored_text(window.memory, 2)
+    continue_reply(window)
+    assert stored_text(window.memory, 2).startswith(before)
+    assert len(stored_text(window.memory, 2)) > len(before)
+    rewritten = actions.edit_reply(window, 2, "Rivers flow.")
+    assert stored_text(window.memory, rewritten) == "Rivers flow."
+    again = actions.regenerate(window)
+    assert stored_text(window.memory, again.turn - 1) == "Tell me of rivers."
+    actions.delete(window, ChunkKey(again.turn - 1, 0, "user"))
+    with pytest.raises(InputError, match="no such question"):
+        actions.regenerate(window)
+
+
 def test_what_was_deleted_before_the_window_was_opened_again_is_buried_once_it_is_undeleted(
     hub: Hub, window: Window
 ) -> None:

@@ -100,9 +100,9 @@ def delete(window: Window, key: ChunkKey) -> Deletion:
         is_newest_answer = newest is not None and turn_of(key) == TurnKey(newest.turn_assistant, "assistant")
         if is_newest_answer:
             question = text_of(chunks_of(window, TurnKey(key.turn - 1, "user")))
-            return Deletion(delete_exchange(window, key.turn - 1, DELETED), question)
+            return Deletion(_delete_exchange(window, key.turn - 1), question)
         if key.role == "user" and key.index == ANCHOR:
-            return Deletion(delete_exchange(window, key.turn, DELETED))
+            return Deletion(_delete_exchange(window, key.turn))
         delete_chunk(window, key)
         return Deletion((key,))
 
@@ -120,8 +120,9 @@ def undelete(window: Window, keys: Sequence[ChunkKey]) -> None:
                 gone[:] = [chunk for chunk in gone if chunk.key not in keys]
             window.log.tell("undeleted", keys=[named(key) for key in keys], chunks=[described(one) for one in back])
         catch_up(window)
-        if window.newest is None:
-            window.newest = _latest_of(back)
+        latest = _latest_of(back)
+        if latest is not None and (window.newest is None or window.newest.turn_user < latest.turn_user):
+            window.newest = latest
         prune_to_budget(window)
 
 
@@ -151,6 +152,15 @@ def edit_reply(window: Window, turn: int, text: str) -> int:
                 "Only the newest reply can be edited; delete an older one, or correct it in the conversation."
             )
         return rewrite(window, text)
+
+
+def _delete_exchange(window: Window, turn: int) -> tuple[ChunkKey, ...]:
+    """After it the one before is the newest, to be gone on with."""
+    keys = delete_exchange(window, turn, DELETED)
+    if window.newest is None:
+        window.newest = _latest_of([chunk for chunk in window.life.context if not chunk.returned])
+        window.save()
+    return keys
 
 
 def _ask_again(window: Window, text: str | None, turn: int | None = None) -> Reply:
