@@ -120,6 +120,15 @@ def test_a_users_words_are_ahead_by_the_logarithm_of_the_factor() -> None:
     assert first.score == pytest.approx(math.log(1.5))
 
 
+def test_a_close_wish_is_ahead_by_the_logarithm_of_the_factor() -> None:
+    candidates = [candidate(1), candidate(101)._replace(is_wish=True)]
+    known = surroundings({}, {}, 1, 101)
+    assert [one.score for one in fused(candidates, known, user_boost=1.0)] == [0, 0]
+    first, last = fused(candidates, known, user_boost=1.0, wish_boost=4.5)
+    assert (first.candidate.id, last.score) == (101, 0)
+    assert first.score == pytest.approx(math.log(4.5))
+
+
 @given(cases(), st.randoms())
 def test_the_order_does_not_depend_on_how_candidates_come(
     case: tuple[list[Candidate], Surroundings], random: Random

@@ -1,10 +1,12 @@
 """Search over a real memory: by meaning with the bundled embedder, by words, and by rules that a made-up one proves."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ from halo_weave.memory.vector_index import VectorIndex
 from halo_weave.memory.vectors import Vectors, normalised
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-ALIKE = SearchSettings(user_boost=1.0)
+ALIKE = SearchSettings(user_boost=1.0, wish_boost=1.0)
 
 
 class LetterEmbedder:
@@ -328,3 +330,36 @@ def test_who_is_named_in_the_question_is_found_speaking_before_being_spoken_of(o
         talk.say_nothing_alike()
     assert {text.split(":")[0] for text in talk.find("does Ada swim?", limit=3)} == {"Ada"}
     assert {text.split(":")[0] for text in talk.find("does Eve swim?", limit=3)} == {"Eve"}
+
+
+def test_a_close_wish_is_looked_at_though_neither_words_nor_meaning_find_it(open_talk: Talks) -> None:
+    settings = SearchSettings(candidates=10, user_boost=1.0)
+    talk, wish = open_talk(settings=settings), "Never wake a quizzical owl"
+    talk.say(wish)
+    for _ in range(60):
+        talk.say("zzz")
+        talk.say("owl")
+    assert wish in talk.find("owl", limit=25)
+    alike = MemorySearch(talk.store, talk.embedder, talk.index, msgspec.structs.replace(settings, wish_boost=1.0))
+    assert wish not in [hit.chunk.text for hit in alike.search("owl", limit=25)]
+
+
+def test_only_the_closest_wishes_count_as_such(open_talk: Talks) -> None:
+    talk = open_talk(settings=SearchSettings(user_boost=1.0))
+    wishes = [f"always feed the owl{' zebra' * number}" for number in range(6)]
+    for wish in wishes:
+        talk.say(wish)
+        talk.say_nothing_alike()
+    boosted = {hit.chunk.text: hit.score for hit in talk.hits("owl")}
+    alike = MemorySearch(talk.store, talk.embedder, talk.index, ALIKE)
+    plain = {hit.chunk.text: hit.score for hit in alike.search("owl")}
+    gains = [boosted[wish] - plain[wish] for wish in wishes]
+    assert gains == pytest.approx([gains[-1] + math.log(4.5)] * 4 + [gains[-1]] * 2)
+
+
+def test_a_filter_holds_for_wishes(open_talk: Talks) -> None:
+    talk = open_talk(settings=SearchSettings())
+    talk.say("always feed the owl", day=1)
+    talk.say("the owl is fed", "assistant", day=2)
+    assert talk.find("owl", roles=["assistant"]) == ["the owl is fed"]
+    assert talk.find("owl", since=START + timedelta(days=2)) == ["the owl is fed"]

@@ -102,20 +102,28 @@ def test_an_older_memory_is_brought_to_the_present_form(filled: Path, monkeypatc
     assert everything(filled) == before
 
 
-def test_a_memory_from_before_there_were_outlines_gets_them(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch:
-        patch.setattr(sqlite_database, "MIGRATIONS", MIGRATIONS[:3])
-        with closing(SqliteStore(path)) as store:
-            store.reserve(100)
-            chunks = [text_chunk(1, "Ada: I swim.", first=10), text_chunk(1, "Every day.", first=20, index=1)]
-            ids = store.write_chunks([*chunks, text_chunk(2, "Where?", first=30)])
-            store.delete([chunks[1].key], "test")
+def test_a_memory_from_before_there_were_outlines_and_wishes_gets_them(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        store.reserve(60)
+        store.reserve(60)
+        chunks = [text_chunk(1, "Ada: I swim.", first=10), text_chunk(1, "Always ask me.", first=20, index=1)]
+        ids = store.write_chunks([*chunks, text_chunk(2, "I prefer tea.", first=30), text_chunk(3, "Why?", first=40)])
+        store.delete([chunks[1].key], "test")
+    with raw(path) as connection:
+        for kind, name in connection.execute("SELECT type, name FROM sqlite_master").fetchall():
+            if name in ("outlines", "wishes") or (kind == "trigger" and not name.startswith("words_")):
+                connection.execute(f"DROP {kind} IF EXISTS {name}")
+        connection.execute("PRAGMA user_version = 3")
     with closing(SqliteStore(path)) as store:
         assert [one[1:7] for one in store.outlines_by_ids(ids)] == [
             ("user", 10, TIME, False, 2, "Ada"),
             ("user", 20, TIME, True, 2, "Ada"),
             ("user", 30, TIME, False, 1, None),
+            ("user", 40, TIME, False, 1, None),
         ]
+        assert store.wishes(9) == [ids[2]]
+        store.undelete([chunks[1].key], "test")
+        assert store.wishes(9) == [ids[2], ids[1]]
         assert store.verify() == []
 
 

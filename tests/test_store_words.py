@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halo_weave.memory.records import PART
+from halo_weave.memory.records import PART, ChunkKey
 from halo_weave.memory.store import Store
 from made_up_chunks import TIME, text_chunk, written_texts
 
@@ -134,6 +134,27 @@ def test_outlines_come_in_order_of_time_from_a_time_on_and_before_another(store:
     assert between(None, None, most=3) is None
     store.delete([store.chunks_by_ids(ids)[2].chunk.key], "test")
     assert between(None, times[0]) == in_time[:1]
+
+
+def test_wishes_are_what_users_wish_and_did_not_delete(store: Store) -> None:
+    store.reserve(100)
+    always, of_me = text_chunk(1, "Always ask", first=10), text_chunk(1, "me. From now", first=12, index=1)
+    on = text_chunk(1, " on.", first=15, index=2)
+    reply = msgspec.structs.replace(text_chunk(2, "I prefer tea.", first=20), key=ChunkKey(2, 0, "assistant"))
+    first, second, *_ = store.write_chunks([always, of_me, on, reply])
+    assert store.wishes(9) == [first]
+    store.merge(of_me.key, on.key, "test")
+    assert store.wishes(9) == [second, first]
+    assert store.wishes(1) == [second]
+    store.merge(always.key, of_me.key, "test")
+    assert store.wishes(9) == [first]
+    store.delete([always.key], "test")
+    assert store.wishes(9) == []
+    store.undelete([always.key], "test")
+    assert store.wishes(9) == [first]
+    store.delete([always.key], "test")
+    store.forget([always.key], "test")
+    assert store.wishes(9) == []
 
 
 def test_words_may_be_looked_for_among_some_chunks_only(store: Store) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.memory.chunk_filter import ChunkFilter
-from halo_weave.memory.nearest import best_first, similarities_to
+from halo_weave.memory.nearest import Ids, best_first, similarities_to
 from halo_weave.memory.query_terms import terms_of
 from halo_weave.memory.ranking import Candidate
 from halo_weave.memory.records import Outline
@@ -80,14 +80,19 @@ class Candidates:
             )
             said = {one.id: one for one in outlines or () if self._wanted.lets_through(one)}
             self._passed.update(said)
-            ids = np.array(sorted(said), dtype=np.int64)
-            similarities = self._index.about_similarities(query, ids)
-            known = ~np.isnan(similarities)
-            found += best_first(ids[known], similarities[known], count).ids.tolist()
+            self._looked_at.update(said)
+            found += self.closest_of(np.array(sorted(said), dtype=np.int64), query, count)
         return found
 
+    def closest_of(self, ids: Ids, query: Vector, count: int) -> list[int]:
+        similarities = self._index.about_similarities(query, ids)
+        known = ~np.isnan(similarities)
+        return list(
+            self._first_passing(lambda asked: pairs(*best_first(ids[known], similarities[known], asked)), count)
+        )
+
     def candidate(
-        self, chunk_id: int, question: Question, similarity: float | None, word_score: float | None
+        self, chunk_id: int, question: Question, similarity: float | None, word_score: float | None, *, is_wish: bool
     ) -> Candidate:
         outline = self._passed[chunk_id]
         return Candidate(
@@ -99,6 +104,7 @@ class Candidates:
             word_score,
             question.names(outline.speaker),
             question.nearness(outline.time),
+            is_wish,
         )
 
     def with_neighbours(self, found: Collection[int]) -> list[int]:

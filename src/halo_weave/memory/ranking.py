@@ -6,9 +6,9 @@ part of the talk around it; by the words of the question that stand there, and b
 these becomes a number of standard deviations above the mean of all candidates, and their weighted sum is the score.
 
 Two things are known before anything is asked. A turn that was divided into many chunks says one thing in many of them,
-so each is less likely to be what is looked for. And what a user said is worth the boost. Two more are told by the
-question: whom it names may have said it, and when it names a time, it was said then. All are factors on the odds, of
-which the score is the logarithm.
+so each is less likely to be what is looked for. And what a user said is worth the boost; what a user wishes from now on
+is worth another, if it is close to the question. Two more are told by the question: whom it names may have said it, and
+when it names a time, it was said then. All are factors on the odds, of which the score is the logarithm.
 """
 
 import math
@@ -38,8 +38,8 @@ class Scale(NamedTuple):
 
 
 ALONE, CLOSE, NEAR, WIDE = Scale(0, 1.0), Scale(2, 0.5), Scale(4, 0.5), Scale(PART // 2, 1.0)
-_WEIGHTS_OF_WORDS = {ALONE: 0.2, NEAR: 0.5, WIDE: 0.5}
-_WEIGHTS_OF_MEANING = {ALONE: 0.3, CLOSE: 0.5}
+_WEIGHTS_OF_WORDS = {ALONE: 0.2, NEAR: 0.4, WIDE: 0.5}
+_WEIGHTS_OF_MEANING = {ALONE: 0.4, CLOSE: 0.4}
 _DILUTION = 1.5
 """The power of the number of a turn's chunks by which the odds of each are divided."""
 _SPEAKER, _TIME = 0.8, 2.0
@@ -50,7 +50,7 @@ class Candidate(NamedTuple):
     """A chunk that could be an answer. `similarity` and `word_score` are None where the search did not find it.
 
     `is_named` says whether the question names who said it; `nearness` is how near it is to a time that the question
-    names, from 0 to 1.
+    names, from 0 to 1; `is_wish` whether it is one of the wishes that are closest to the question.
     """
 
     id: int
@@ -61,6 +61,7 @@ class Candidate(NamedTuple):
     word_score: float | None
     is_named: bool = False
     nearness: float = 0.0
+    is_wish: bool = False
 
 
 class Surroundings(NamedTuple):
@@ -91,7 +92,9 @@ def around(ids: NDArray[np.int64], scale: Scale) -> NDArray[np.int64]:
     return wanted[np.diff(wanted, prepend=wanted[0] - 1) > 0] if len(wanted) else wanted
 
 
-def fused(candidates: Sequence[Candidate], surroundings: Surroundings, *, user_boost: float) -> list[Ranked]:
+def fused(
+    candidates: Sequence[Candidate], surroundings: Surroundings, *, user_boost: float, wish_boost: float = 1.0
+) -> list[Ranked]:
     """Best first; what is equal stands in order of position. The last one has a score of 0."""
     if not candidates:
         return []
@@ -100,6 +103,7 @@ def fused(candidates: Sequence[Candidate], surroundings: Surroundings, *, user_b
     scores = _from_surroundings(ids, surroundings)
     scores -= _DILUTION * np.log([one.turn_chunks for one in candidates])
     scores += math.log(user_boost) * np.array([one.role == "user" for one in candidates])
+    scores += math.log(wish_boost) * np.array([one.is_wish for one in candidates])
     scores += _SPEAKER * np.array([one.is_named for one in candidates])
     scores += _TIME * np.array([one.nearness for one in candidates])
     scores = np.round(scores - scores.min(), 9)  # sums in another order differ beyond that

@@ -20,6 +20,9 @@ from halo_weave.memory.search_settings import SearchSettings
 from halo_weave.memory.store import Store
 from halo_weave.memory.vector_index import VectorIndex
 from halo_weave.memory.vectors import Vector
+from halo_weave.memory.wish_list import WishList
+
+_CLOSEST_WISHES = 4
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -62,6 +65,7 @@ class MemorySearch:
         self._settings = settings or SearchSettings()
         self._terms = TellingTerms(store, self._settings.common_words_share)
         self._centre = Centre(store, embedder.name)
+        self._wishes = WishList(store)
         self._clock = clock
 
     def search(
@@ -114,23 +118,33 @@ class MemorySearch:
             found = self._looked_for(question, turned, candidates, max(limit, depth))
         ranked = fused(
             [
-                candidates.candidate(one, question, found.similarities.get(one), found.word_scores.get(one))
+                candidates.candidate(
+                    one,
+                    question,
+                    found.similarities.get(one),
+                    found.word_scores.get(one),
+                    is_wish=one in found.wishes,
+                )
                 for one in found.ids
             ],
             self._surroundings(found, turned),
             user_boost=self._settings.user_boost,
+            wish_boost=self._settings.wish_boost,
         )
         return self._hits(self._chosen(ranked, limit, mmr_lambda), vector)
 
     def _looked_for(self, question: Question, vector: Vector, candidates: Candidates, depth: int) -> "_Found":
-        """What meaning, words and times put forward, so many each, and what stands beside it."""
+        """What meaning, words and times put forward, so many each, what stands beside it, and the closest wishes."""
         # One after the other: threads would wait for each other longer than they gain.
         terms = self._terms.of(question.text)
         word_scores = candidates.by_words([term.text for term in terms], depth)
         similarities = candidates.nearest(vector, depth)
         of_times = candidates.of_times(question, vector, depth)
         ids = candidates.with_neighbours({*similarities, *word_scores, *of_times})
-        return _Found(ids, similarities, terms, word_scores)
+        wishes = frozenset(
+            candidates.closest_of(self._wishes.ids(), vector, _CLOSEST_WISHES) if self._settings.wish_boost > 1 else ()
+        )
+        return _Found([*ids, *wishes.difference(ids)], similarities, terms, word_scores, wishes)
 
     def _surroundings(self, found: "_Found", vector: Vector) -> Surroundings:
         ids, terms = np.array(sorted(found.ids), dtype=np.int64), found.terms
@@ -185,3 +199,4 @@ class _Found(NamedTuple):
     similarities: dict[int, float]
     terms: list[Term]
     word_scores: dict[int, float]
+    wishes: frozenset[int]

@@ -10,6 +10,14 @@ class SearchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         float,
         msgspec.Meta(ge=0.1, le=10, description="Factor on the odds of what a user said; 1 treats all alike."),
     ] = 1.5
+    wish_boost: Annotated[
+        float,
+        msgspec.Meta(
+            ge=1,
+            le=100,
+            description="Factor on the odds of the closest wishes of a user, such as “always …”; 1 treats all alike.",
+        ),
+    ] = 4.5
     candidates: Annotated[
         int,
         msgspec.Meta(

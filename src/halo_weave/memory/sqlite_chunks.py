@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from halo_weave.errors import InputError, StoreConflict
+from halo_weave.memory import sqlite_wishes
 from halo_weave.memory.numbers import key_of_number, require_number, text_of_number
 from halo_weave.memory.packing import pack, unpack
 from halo_weave.memory.records import ChunkKey, PlacedToken, Stored
@@ -42,11 +43,13 @@ def stored_of(columns: tuple[Any, ...]) -> Stored:
 def insert(connection: sqlite3.Connection, row: Row) -> int:
     chunk_id = connection.execute(_INSERT, (*row, checksum(row))).lastrowid
     assert chunk_id is not None
+    sqlite_wishes.note(connection, chunk_id, row)
     return chunk_id
 
 
 def update(connection: sqlite3.Connection, chunk_id: int, row: Row) -> None:
     connection.execute(_UPDATE, (*(getattr(row, name) for name in _CHANGING), checksum(row), chunk_id))
+    sqlite_wishes.note(connection, chunk_id, row)
 
 
 def mark_changed(connection: sqlite3.Connection, ids: Iterable[int], change: int) -> None:

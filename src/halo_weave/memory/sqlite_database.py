@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from halo_weave.errors import InputError, StoreDamaged, StoreTooNew, StoreUnavailable
+from halo_weave.memory import sqlite_wishes
 from halo_weave.memory.file_lock import FileLock
 from halo_weave.memory.partial_files import new_file, partial_file, sweep
 from halo_weave.memory.sqlite_errors import read_only, store_error
@@ -245,6 +246,7 @@ def _connect(path: Path, timeout_s: float) -> sqlite3.Connection:
 
 def _migrate(connection: sqlite3.Connection, version: int) -> None:
     """To be run in a transaction."""
+    sqlite_wishes.offer_to_steps(connection)
     for script in MIGRATIONS[version:]:
         for statement in _statements(script):
             connection.execute(statement)

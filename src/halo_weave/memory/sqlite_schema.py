@@ -242,5 +242,14 @@ CREATE TRIGGER outline_of_removed_chunk AFTER DELETE ON chunks BEGIN
 END;
 """
 
-MIGRATIONS = (_FIRST_FORM, _NOTES_FORM, _TREE_FORM, _OUTLINES_FORM)
+# Which chunks hold a user's wish. What it is, no trigger can tell: whoever writes a text notes it.
+_WISHES_FORM = """
+CREATE TABLE wishes (id INTEGER PRIMARY KEY) STRICT;
+INSERT INTO wishes SELECT id FROM chunks WHERE role = 'user' AND is_wish(text);
+CREATE TRIGGER wish_of_removed_chunk AFTER DELETE ON chunks BEGIN
+    DELETE FROM wishes WHERE id = old.id;
+END;
+"""
+
+MIGRATIONS = (_FIRST_FORM, _NOTES_FORM, _TREE_FORM, _OUTLINES_FORM, _WISHES_FORM)
 """Step N brings a database of version N to version N + 1."""

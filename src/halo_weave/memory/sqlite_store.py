@@ -21,6 +21,7 @@ from halo_weave.memory import (
     sqlite_settings,
     sqlite_vectors,
     sqlite_verify,
+    sqlite_wishes,
 )
 from halo_weave.memory.kept_records import Kept, RestoredKept
 from halo_weave.memory.numbers import key_of_number, require_number
@@ -168,6 +169,10 @@ class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
     ) -> list[Outline] | None:
         with self._database.reading() as connection:
             return sqlite_outlines.between(connection, since, until, most, with_metadata=with_metadata)
+
+    def wishes(self, most: int) -> list[int]:
+        with self._database.reading() as connection:
+            return sqlite_wishes.newest(connection, most)
 
     def chunks_from(self, position: int, limit: int) -> list[Stored]:
         return self._stored(

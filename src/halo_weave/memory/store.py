@@ -92,6 +92,10 @@ class Store(NotesStore, TreeStore, WindowStore, Protocol):
         """
         ...
 
+    def wishes(self, most: int) -> list[int]:
+        """Ids of what a user said that is a wish (`text.wishes`) and not deleted, the newest first, so many at most."""
+        ...
+
     def chunks_from(self, position: int, limit: int) -> list[Stored]:
         """Up to `limit` chunks that begin at `position` or later, in order of position, deleted ones too.
 

@@ -1,0 +1,24 @@
+"""Which chunks of the SQLite memory hold a user's wish; noted when they are written, as no query could tell."""
+
+import sqlite3
+
+from halo_weave.memory.sqlite_rows import Row
+from halo_weave.text.wishes import is_wish
+
+
+def note(connection: sqlite3.Connection, chunk_id: int, row: Row) -> None:
+    """Of a row that was written or has changed."""
+    if row.role == "user" and is_wish(row.text):
+        connection.execute("INSERT OR IGNORE INTO wishes VALUES (?)", (chunk_id,))
+    else:
+        connection.execute("DELETE FROM wishes WHERE id = ?", (chunk_id,))
+
+
+def newest(connection: sqlite3.Connection, most: int) -> list[int]:
+    query = "SELECT id FROM wishes JOIN outlines USING (id) WHERE deleted = 0 ORDER BY id DESC LIMIT ?"
+    return [chunk_id for (chunk_id,) in connection.execute(query, (most,))]
+
+
+def offer_to_steps(connection: sqlite3.Connection) -> None:
+    """Lets a step that brings the memory to the present form ask what is a wish."""
+    connection.create_function("is_wish", 1, is_wish, deterministic=True)

@@ -1,0 +1,31 @@
+"""Wishes that hold from now on: how a user wants to be answered, and what is preferred.
+
+Few questions have their words, and yet they belong to many: "Always name the source when I ask about figures." Only
+English is understood, and only what is said plainly: who tells of what always happens wishes for nothing.
+"""
+
+import re
+
+_BEGINNING = r"(?:^|[.!?\n]\s*)(?:\w+:\s*)?(?:(?:please|and|so|but|also),?\s+)?"
+_NO_ORDER = (
+    r"(?!(?:(?!bring|sing|feed|embed|heed|proceed)\w+(?:ing|ed)|been|had|seen|heard|met|done|was|were|is|are|a|an|the|in|"
+    r"on|at|by|up|so|my|your|our|this|that|good|great|nice|fun|here|there|happy|glad|ready|mind|know|knew|thought|love|"
+    r"better|too|more|again)\b)"
+)
+"""Behind "always" or "never" at the beginning of a sentence: "always happy to help", "never been there"."""
+_ORDER = re.compile(
+    rf"{_BEGINNING}(?:(?:always|never)\s+{_NO_ORDER}\w"
+    r"|(?:whenever|(?:each|every|any)\s?time|when|if) i (?:ask|mention|tell you|write|say)\b"
+    r"|(?:remember|keep in mind|don['’]t forget|do not forget) (?:that )?(?:i|my|we|our)\b"
+    r"|make sure (?:that )?you\b|(?:don['’]t|do not) ever\b)"
+    r"|\bfrom now on\b",
+    re.IGNORECASE,
+)
+_PREFERENCE = re.compile(
+    r"\bi(?:['’]d| would)?(?: \w+ly| always| much| also)* prefer\b|\bi(?: want| need| would like|['’]d like) you to\b",
+    re.IGNORECASE,
+)
+
+
+def is_wish(text: str) -> bool:
+    return bool(_ORDER.search(text) or _PREFERENCE.search(text))
