@@ -5,7 +5,7 @@ import numpy as np
 from halo_weave.memory.nearest import Ids
 from halo_weave.memory.store import Store
 
-_MOST = 1000
+_MOST = 256
 """Of more wishes only the newest are looked at: they are compared with every question."""
 
 
