@@ -180,6 +180,15 @@ def test_a_search_says_what_was_found_and_why(shown: Shown) -> None:
     assert best["time"] == "2026-05-17T12:03:00Z"
 
 
+def test_a_search_says_what_is_a_wish(shown: Shown, path: Path) -> None:
+    with closing(open_memory(path)) as memory:
+        memory.embed(written(memory, ("Always tell me the weight of ships.", "Certainly."), SHIPS))
+    out = shown.out("memory", "search", "how do ships float")
+    assert [line.strip().split()[1] for line in out.splitlines() if line.endswith(" · a wish")] == ["1:0"]
+    hits = shown.json("memory", "search", "how do ships float")
+    assert {hit["turn"] for hit in hits if hit["is_wish"]} == {"1"}
+
+
 @pytest.mark.usefixtures("two_exchanges")
 @pytest.mark.parametrize(
     ("flags", "turns"),

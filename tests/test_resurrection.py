@@ -183,6 +183,7 @@ def test_reasons_say_how_a_chunk_was_found_and_whose_anchor_it_is() -> None:
         (Candidate(user(1), 0.5, similarity=0.3, word_rank=1), "Found by words (rank 1); score 0.5."),
         (Candidate(user(1), 0.5, vector_rank=3), "Found by meaning (rank 3); score 0.5."),
         (Candidate(user(1), 0.5), "Found by the search; score 0.5."),
+        (Candidate(user(1), 0.5, is_wish=True), "Found by being a wish close to the message; score 0.5."),
     ],
 )
 def test_reasons_name_only_what_found_it(candidate: Candidate, reason: str) -> None:

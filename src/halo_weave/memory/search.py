@@ -32,7 +32,8 @@ class Hit(msgspec.Struct, frozen=True):
     is to be meant than the last one that was looked at. Ranks count from 1 among what the filters let through, and are
     None where meaning or words did not put the chunk forward themselves: it then stands beside what they did.
     `similarity` is the cosine to the question, None if the chunk has no vector yet; the rank by meaning leaves out what
-    all chunks have in common, and may differ. `word_score` is BM25.
+    all chunks have in common, and may differ. `word_score` is BM25. `is_wish` says that the chunk is one of the wishes
+    closest to the text.
     """
 
     id: int
@@ -42,6 +43,7 @@ class Hit(msgspec.Struct, frozen=True):
     vector_rank: int | None
     word_rank: int | None
     word_score: float | None
+    is_wish: bool = False
 
 
 class MemorySearch:
@@ -182,6 +184,7 @@ class MemorySearch:
                 vector_rank=one.vector_rank,
                 word_rank=one.word_rank,
                 word_score=one.candidate.word_score,
+                is_wish=one.candidate.is_wish,
             )
             for one in ranked
             if one.candidate.id in chunks and not chunks[one.candidate.id].deleted

@@ -43,6 +43,7 @@ class Found(msgspec.Struct):
     similarity: float | None
     word_rank: int | None
     vector_rank: int | None
+    is_wish: bool
     is_living: bool
     is_buried: bool
 
@@ -90,6 +91,7 @@ def _search(call: Call) -> list[Found]:
             similarity=hit.similarity,
             word_rank=hit.word_rank,
             vector_rank=hit.vector_rank,
+            is_wish=hit.is_wish,
             is_living=hit.chunk.key in living,
             is_buried=hit.chunk.key in buried,
         )

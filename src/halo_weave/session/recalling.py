@@ -17,7 +17,7 @@ def plan_recall(window: Window, message: str, budget: int, before: int) -> Resur
     hits = window.memory.search(message, limit=FOUND_AT_MOST)
     found = {hit.chunk.key: hit.chunk for hit in hits}
     candidates = [
-        Candidate(hit.chunk.key, hit.score, hit.similarity, hit.vector_rank, hit.word_rank)
+        Candidate(hit.chunk.key, hit.score, hit.similarity, hit.vector_rank, hit.word_rank, hit.is_wish)
         for hit in hits
         if hit.chunk.key not in window.life.context and hit.chunk.first_position < before
     ]

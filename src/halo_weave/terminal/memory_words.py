@@ -44,6 +44,7 @@ def hit_for_programs(hit: Hit) -> dict[str, Any]:
         "vector_rank": hit.vector_rank,
         "word_rank": hit.word_rank,
         "word_score": hit.word_score,
+        "is_wish": hit.is_wish,
     }
 
 
@@ -87,4 +88,4 @@ def _why(hit: Hit) -> str:
     similarity = "no vector" if hit.similarity is None else f"similarity {hit.similarity:.2f}"
     meaning = similarity + (f" (rank {hit.vector_rank})" if hit.vector_rank is not None else "")
     words = f"words rank {hit.word_rank}" if hit.word_rank is not None else "not by words"
-    return f"score {hit.score:.3f} · {meaning} · {words}"
+    return f"score {hit.score:.3f} · {meaning} · {words}{' · a wish' if hit.is_wish else ''}"

@@ -31,6 +31,7 @@ class Candidate(NamedTuple):
     similarity: float | None = None
     vector_rank: int | None = None
     word_rank: int | None = None
+    is_wish: bool = False
 
 
 class Dormant(NamedTuple):
@@ -236,6 +237,8 @@ def _how_found(found: Candidate) -> str:
         ways.append(f"meaning (rank {found.vector_rank}{similarity})")
     if found.word_rank is not None:
         ways.append(f"words (rank {found.word_rank})")
+    if found.is_wish:
+        ways.append("being a wish close to the message")
     return f"Found by {' and '.join(ways) or 'the search'}; score {found.score:.3g}."
 
 

@@ -46,11 +46,12 @@ export class HitPane extends HTMLElement {
   }
 }
 
-function why({ key, similarity, word_rank: wordRank, vector_rank: vectorRank, score }) {
+function why({ key, similarity, word_rank: wordRank, vector_rank: vectorRank, is_wish: isWish, score }) {
   const parts = [`turn ${turnNumber(key)}`];
   if (similarity !== null) parts.push(`similarity ${similarity.toFixed(2)}`);
   parts.push(wordRank ? `words: no. ${wordRank}` : "words: not found");
   parts.push(vectorRank ? `meaning: no. ${vectorRank}` : "meaning: not near");
+  if (isWish) parts.push("a wish");
   parts.push(`score ${score.toPrecision(3)}`);
   return element("small", { textContent: parts.join(" · ") });
 }
