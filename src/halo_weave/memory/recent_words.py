@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from halo_weave.memory.sqlite_tokenizer import Tokenizer
 from halo_weave.memory.word_index_file import Postings, Words
 
+_NOWHERE = Postings(0, np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint32))
+
 
 class RecentWords:
     """Each version of a chunk has a place of its own; only the last one counts."""
@@ -52,8 +54,10 @@ class RecentWords:
 
     def find(self, word: bytes) -> Postings:
         """By place."""
-        places = np.array(self._places.get(word, ()), dtype=np.uint32)
-        frequencies = np.array(self._frequencies.get(word, ()), dtype=np.uint32)
+        if word not in self._places:
+            return _NOWHERE
+        places = np.array(self._places[word], dtype=np.uint32)
+        frequencies = np.array(self._frequencies[word], dtype=np.uint32)
         counts = self.lengths[places] > 0
         return Postings(int(counts.sum()), frequencies[counts], places[counts])
 
