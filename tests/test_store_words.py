@@ -157,6 +157,15 @@ def test_wishes_are_what_users_wish_and_did_not_delete(store: Store) -> None:
     assert store.wishes(9) == []
 
 
+def test_orders_in_a_long_turn_are_no_wishes(store: Store) -> None:
+    store.reserve(100)
+    said = [text_chunk(1, "Always ask.", first=10 + 2 * index, index=index) for index in range(9)]
+    ids = store.write_chunks(said[:8])
+    assert store.wishes(9) == ids[::-1]
+    store.write_chunks(said[8:])
+    assert store.wishes(9) == []
+
+
 def test_words_may_be_looked_for_among_some_chunks_only(store: Store) -> None:
     ids = written_texts(store, "sea", "sea sea", "light", "the sea light")
     everywhere = store.search_words(["sea"], 9)

@@ -5,6 +5,9 @@ import sqlite3
 from halo_weave.memory.sqlite_rows import Row
 from halo_weave.text.wishes import is_wish
 
+LONGEST_TURN = 8
+"""Chunks of a turn in which a person wishes something; what is longer was pasted, and its orders are to others."""
+
 
 def note(connection: sqlite3.Connection, chunk_id: int, row: Row) -> None:
     """Of a row that was written or has changed."""
@@ -15,8 +18,11 @@ def note(connection: sqlite3.Connection, chunk_id: int, row: Row) -> None:
 
 
 def newest(connection: sqlite3.Connection, most: int) -> list[int]:
-    query = "SELECT id FROM wishes JOIN outlines USING (id) WHERE deleted = 0 ORDER BY id DESC LIMIT ?"
-    return [chunk_id for (chunk_id,) in connection.execute(query, (most,))]
+    query = (
+        "SELECT wishes.id FROM wishes JOIN outlines USING (id) WHERE deleted = 0"
+        " AND (SELECT max(number) FROM chunks WHERE chunks.turn = outlines.turn) < ? ORDER BY wishes.id DESC LIMIT ?"
+    )
+    return [chunk_id for (chunk_id,) in connection.execute(query, (LONGEST_TURN, most))]
 
 
 def offer_to_steps(connection: sqlite3.Connection) -> None:

@@ -93,7 +93,10 @@ class Store(NotesStore, TreeStore, WindowStore, Protocol):
         ...
 
     def wishes(self, most: int) -> list[int]:
-        """Ids of what a user said that is a wish (`text.wishes`) and not deleted, the newest first, so many at most."""
+        """Ids of what a user said that is a wish (`text.wishes`) and not deleted, the newest first, so many at most.
+
+        Long turns do not count: what is pasted has orders to others.
+        """
         ...
 
     def chunks_from(self, position: int, limit: int) -> list[Stored]:
