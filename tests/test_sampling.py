@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from halo_weave.engine.llamacpp.library import load_library
-from halo_weave.engine.llamacpp.sampling import Sampler
+from halo_weave.engine.llamacpp.sampling import REPEAT_WINDOW, Sampler
 from halo_weave.engine.protocol import GenerationSettings
 
 LOGITS = np.array([1.0, 3.0, 2.0, -1.0, 2.9], dtype=np.float32)
@@ -57,3 +57,13 @@ def test_a_repeat_penalty_holds_back_what_was_said_lately() -> None:
     assert chosen(settings, recent=[1]) == [4]
     assert chosen(settings, 2) == [1, 4]
     assert chosen(GenerationSettings(temperature=0), recent=[1]) == [1]
+
+
+def test_a_repeat_penalty_reaches_back_just_as_far_as_it_says() -> None:
+    settings = GenerationSettings(temperature=0, repeat_penalty=1.5)
+    assert chosen(settings, recent=[1, *[0] * (REPEAT_WINDOW - 1)]) == [4]
+    assert chosen(settings, recent=[1, *[0] * REPEAT_WINDOW]) == [1]
+    sampler = Sampler(load_library(), settings, [1, *[0] * (REPEAT_WINDOW - 1)], len(LOGITS))
+    most_of_all_zero = np.array([9.0, 3.0, 2.0, -1.0, 2.9], dtype=np.float32)
+    assert (sampler.choose(most_of_all_zero), sampler.choose(LOGITS)) == (0, 1)
+    sampler.close()

@@ -84,7 +84,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "llama_sampler_init_top_p": (_POINTER, [ct.c_float, ct.c_size_t]),
     "llama_sampler_init_min_p": (_POINTER, [ct.c_float, ct.c_size_t]),
     "llama_sampler_init_temp": (_POINTER, [ct.c_float]),
-    "llama_sampler_init_penalties": (_POINTER, [ct.c_int32, ct.c_float, ct.c_float, ct.c_float]),
+    "llama_sampler_init_penalties": (_POINTER, [ct.c_int32, ct.c_int32, ct.c_float, ct.c_float, ct.c_float]),
     "llama_sampler_apply": (None, [_POINTER, ct.POINTER(TokenDataArray)]),
     "llama_sampler_accept": (None, [_POINTER, ct.c_int32]),
     "llama_sampler_free": (None, [_POINTER]),

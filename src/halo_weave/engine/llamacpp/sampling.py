@@ -47,7 +47,9 @@ class Sampler:
         c = self._c
         parts = []
         if settings.repeat_penalty != 1:
-            parts.append(c.llama_sampler_init_penalties(REPEAT_WINDOW, settings.repeat_penalty, 0.0, 0.0))
+            parts.append(
+                c.llama_sampler_init_penalties(len(self._ids), REPEAT_WINDOW, settings.repeat_penalty, 0.0, 0.0)
+            )
         if settings.temperature == 0:
             return [*parts, c.llama_sampler_init_greedy()]
         seed = secrets.randbelow(2**32 - 1) if settings.seed is None else settings.seed
