@@ -142,6 +142,17 @@ def test_after_the_newest_exchange_was_deleted_the_one_before_can_be_gone_on_wit
         actions.regenerate(window)
 
 
+def test_what_returned_from_another_window_is_never_the_newest_exchange_here(hub: Hub, window: Window) -> None:
+    other = hub.open("brook")
+    send(other, "Tell me of brooks.")
+    foreign = ChunkKey(5, 0, "user")
+    actions.resurrect(window, foreign)
+    actions.undelete(window, actions.delete(window, foreign).keys)
+    assert foreign in keys(window)
+    again = actions.regenerate(window)
+    assert stored_text(window.memory, again.turn - 1) == "Tell me of oceans."
+
+
 def test_what_was_deleted_before_the_window_was_opened_again_is_buried_once_it_is_undeleted(
     hub: Hub, window: Window
 ) -> None:

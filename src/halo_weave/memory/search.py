@@ -30,7 +30,8 @@ class Hit(msgspec.Struct, frozen=True):
 
     `score` is what the order follows from, unless diversity was asked for: the logarithm of how much likelier the chunk
     is to be meant than the last one that was looked at. Ranks count from 1 among what the filters let through, and are
-    None where meaning or words did not put the chunk forward themselves: it then stands beside what they did.
+    None where meaning or words did not put the chunk forward themselves: it then stands beside what they did, was said
+    at a time that the text names, or is a wish.
     `similarity` is the cosine to the question, None if the chunk has no vector yet; the rank by meaning leaves out what
     all chunks have in common, and may differ. `word_score` is BM25. `is_wish` says that the chunk is one of the wishes
     closest to the text.

@@ -3,7 +3,7 @@
 Nothing here is lost: what is deleted or superseded is only marked so, and can be undeleted.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from halo_weave.errors import InputError
@@ -158,7 +158,7 @@ def _delete_exchange(window: Window, turn: int) -> tuple[ChunkKey, ...]:
     """After it the one before is the newest, to be gone on with."""
     keys = delete_exchange(window, turn, DELETED)
     if window.newest is None:
-        window.newest = _latest_of([chunk for chunk in window.life.context if not chunk.returned])
+        window.newest = _latest_of(window.life.context)
         window.save()
     return keys
 
@@ -176,12 +176,13 @@ def _ask_again(window: Window, text: str | None, turn: int | None = None) -> Rep
     return turns.exchange(window, message, marks_of(question[0]))
 
 
-def _latest_of(chunks: Sequence[LiveChunk]) -> Newest | None:
-    """The exchange that was the newest one, without positions to go on at: those may be another's by now."""
-    turn = max((chunk.key.turn for chunk in chunks if chunk.key.role == "user"), default=None)
+def _latest_of(chunks: Iterable[LiveChunk]) -> Newest | None:
+    """The newest exchange of these, without positions to go on at: those may be another's by now."""
+    own = [chunk for chunk in chunks if not chunk.returned]  # what returned may be another window's
+    turn = max((chunk.key.turn for chunk in own if chunk.key.role == "user"), default=None)
     if turn is None:
         return None
-    end = max(chunk.end_position for chunk in chunks if chunk.key.turn in (turn, turn + 1))
+    end = max(chunk.end_position for chunk in own if chunk.key.turn in (turn, turn + 1))
     return Newest(turn, turn + 1, end, end)
 
 
