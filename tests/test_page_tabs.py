@@ -1,5 +1,6 @@
 """Several tabs on one window, several windows on one memory, and a server that goes away under the page."""
 
+import json
 import re
 import signal
 from pathlib import Path
@@ -166,6 +167,43 @@ def test_a_tab_that_missed_nothing_is_ready_as_soon_as_it_is_connected_again(
         expect(tab.page.locator("#engine")).to_have_attribute("data-state", "away")
         expect(tab.page.locator("#engine")).to_have_attribute("data-state", "ready")
         tab.say("After")
+        expect(tab.turns).to_have_count(4)
+
+
+def test_the_page_offers_to_send_only_once_the_turn_is_over(echo_server: Process, browser: Browser) -> None:
+    """After the reply the context is pruned and kept, and a message would be refused; the end is held back here."""
+    window = new_window(echo_server, "not over")
+    held: list[str] = []
+    sockets: list[WebSocketRoute] = []
+
+    def hold_back_the_end(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        server.on_message(lambda told: socket.send(without_end(str(told))))
+        sockets.append(socket)
+
+    def without_end(told: str) -> str:
+        news = json.loads(told)
+        is_end = [event["kind"] == "status" and not event["data"]["text"] for event in news.get("events", ())]
+        if not any(is_end):
+            return told
+        held.append(told)
+        return json.dumps({**news, "events": news["events"][: is_end.index(True)]})
+
+    with visiting(browser, echo_server.address) as visitor:
+        visitor.context.route_web_socket(re.compile("/api/windows/.*/events"), hold_back_the_end)
+        tab = visitor.open(window)
+        tab.send("Before")
+        expect(tab.turns).to_have_count(2)
+        expect(tab.writing).to_be_hidden()
+        expect(tab.page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+        tab.send("After")
+        expect(tab.box).to_have_value("After")
+        expect(tab.page.get_by_role("button", name="Stop", exact=True)).to_be_visible()
+        while not held:
+            tab.page.wait_for_timeout(20)
+        sockets[0].send(held[0])
+        tab.idle()
+        tab.box.press("Enter")
         expect(tab.turns).to_have_count(4)
 
 

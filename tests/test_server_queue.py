@@ -37,6 +37,11 @@ def places(window: Window) -> list[int | None]:
     return [event.data["place"] for event in window.log.since(0) or () if event.kind == "queue"]
 
 
+def told(window: Window) -> list[tuple[str, object]]:
+    named = {"queue": "place", "status": "text"}
+    return [(e.kind, e.data[named[e.kind]]) for e in window.log.since(0) or () if e.kind in named]
+
+
 def test_windows_take_turns_and_are_told_their_place(server: Served) -> None:
     """Who has just been answered asks behind all others."""
     first, second, third = windows(server, 3)
@@ -77,6 +82,36 @@ def test_a_place_can_be_given_up(server: Served) -> None:
     assert turns.place(third) == 1
     gate.may_end.set()
     until(lambda: not turns.is_busy(third))
+
+
+def test_a_window_whose_turn_has_come_says_so_before_it_leaves_the_queue_and_tells_its_end_last(server: Served) -> None:
+    first, second = windows(server, 2)
+    turns, gate = server.program.turns, Gate()
+    turns.submit(first, gate)
+    turns.submit(second, lambda: None)
+    gate.may_end.set()
+    until(lambda: not turns.is_busy(second))
+    until(lambda: told(second)[-1] == ("status", ""))
+    assert told(second)[0] == ("queue", 1)
+    assert told(second)[-3:] == [("status", "beginning"), ("queue", None), ("status", "")]
+
+
+def test_a_moment_s_work_that_is_no_turn_is_not_told_as_one(server: Served) -> None:
+    """Its end is not told, so that a page that took it for a turn would wait for ever."""
+    (window,) = windows(server, 1)
+    with window.working("pinning"):
+        assert server.get(f"/api/windows/{window.id}")["doing"] == ""
+    gate = Gate()
+
+    def answer() -> None:
+        with window.working("answering"):
+            gate()
+
+    server.program.turns.submit(window, answer)
+    assert gate.begun.wait(PATIENCE_S)
+    assert server.get(f"/api/windows/{window.id}")["doing"] == "answering"
+    gate.may_end.set()
+    until(lambda: not server.program.turns.is_busy(window))
 
 
 def test_a_stop_ends_the_reply_and_keeps_what_came(tmp_path: Path) -> None:
@@ -120,9 +155,9 @@ def test_what_fails_in_a_turn_is_told_in_its_window(server: Served) -> None:
     for work in (refuse, break_down):
         server.program.turns.submit(window, work)
         until(lambda: not server.program.turns.is_busy(window))
-    told = [event.data["text"] for event in window.log.since(0) or () if event.kind == "error"]
-    assert told[0] == "It cannot be done."
-    assert "ZeroDivisionError" in told[1]
+    errors = [event.data["text"] for event in window.log.since(0) or () if event.kind == "error"]
+    assert errors[0] == "It cannot be done."
+    assert "ZeroDivisionError" in errors[1]
     assert server.say(window.id, "and it goes on")["chunks"]
 
 

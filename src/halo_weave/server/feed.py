@@ -80,6 +80,8 @@ class Feed:
                 **state,
                 **filling(window),
                 "event": state["event"] + self._shift,
+                # Only of a turn: its end is told, that of a moment's work like pinning is not.
+                "doing": state["doing"] if self._turns.is_busy(window) else "",
                 "writing_turn": text_of_number(newest.turn_assistant) if window.writing and newest else None,
                 "newest": newest and _named(newest),
                 "queue": self._turns.place(window),

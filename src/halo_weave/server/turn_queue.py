@@ -123,6 +123,8 @@ class TurnQueue:
                 if not self._waiting:
                     return
                 entry = self._running = self._waiting.popleft()
+                # First, so that who follows the window never takes it for idle in between.
+                entry.window.log.tell("status", text="beginning")
                 entry.window.log.tell("queue", place=None)
             self._tell_places()
             self._on_change()

@@ -42,8 +42,7 @@ class Composer extends HTMLElement {
   }
 
   get #isAnswering() {
-    const { writing, status, info } = app.model;
-    return Boolean(this.#isSending || writing || status || typeof info?.queue === "number");
+    return this.#isSending || app.model.isBusy;
   }
 
   get #draftName() {

@@ -18,11 +18,6 @@ const PLAIN = {
   p: () => app.dispatchEvent(new CustomEvent("pin")),
 };
 
-const isAnswering = () => {
-  const { writing, status, info } = app.model;
-  return Boolean(writing || status || typeof info?.queue === "number");
-};
-
 const isForWriting = (target) => target.closest?.("input, textarea, select, [contenteditable]") !== null;
 
 function actionFor(event) {
@@ -33,7 +28,7 @@ function actionFor(event) {
     return isAllowed ? WITH_CONTROL[event.key] : null;
   }
   if (isInDialog) return null;
-  if (event.key === "Escape") return isAnswering() ? () => app.attempt(() => app.api.stop()) : null;
+  if (event.key === "Escape") return app.model.isBusy ? () => app.attempt(() => app.api.stop()) : null;
   return isForWriting(event.target) || event.shiftKey ? null : PLAIN[event.key.toLowerCase()];
 }
 

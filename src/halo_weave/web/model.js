@@ -15,6 +15,11 @@ export class WindowModel extends EventTarget {
     return this.#byKey.get(key);
   }
 
+  // Whether the server would refuse a message: something waits or is under way. Its last sign is an empty status.
+  get isBusy() {
+    return Boolean(this.writing || this.status || typeof this.info?.queue === "number");
+  }
+
   applyState(state) {
     const { chunks, writing, ...info } = state;
     this.seen = state.event;
@@ -64,7 +69,7 @@ export class WindowModel extends EventTarget {
       case "reply":
         this.writing = null;
         this.#addAll(data.chunks);
-        this.status = "";
+        this.status = "tidying up";
         this.#tell("status");
         break;
       case "edited":
@@ -104,11 +109,12 @@ export class WindowModel extends EventTarget {
         break;
       case "status":
         this.status = data.text;
+        if (!data.text) this.#endWriting();
         this.#tell("status");
         break;
       case "notice":
       case "error":
-        if (kind === "error") this.writing = null;
+        if (kind === "error") this.#endWriting();
         this.#tell(kind, data.text);
         break;
     }
@@ -138,6 +144,12 @@ export class WindowModel extends EventTarget {
     for (const key of keys) this.#byKey.delete(key);
     this.#sort();
     this.#tell("chunks", keys);
+  }
+
+  #endWriting() {
+    if (!this.writing) return;
+    this.writing = null;
+    this.#tell("token", "");
   }
 
   #pin(key, isPinned) {
