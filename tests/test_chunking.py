@@ -109,6 +109,7 @@ min_sizes = st.integers(min_value=1, max_value=12)
 
 
 @given(token_texts(), min_sizes)
+@example(["a", "\n```\n```"], 1)
 def test_chunks_are_those_of_the_rules_applied_to_the_whole_text(pieces: list[str], min_tokens: int) -> None:
     found = chunks_of(tokens_of(*pieces), min_tokens=min_tokens)
     assert [len(chunk) for chunk in found] == expected_sizes(pieces, min_tokens)
@@ -116,6 +117,8 @@ def test_chunks_are_those_of_the_rules_applied_to_the_whole_text(pieces: list[st
 
 @given(token_texts(), min_sizes, st.integers(min_value=0, max_value=30))
 @example(["a "] * 50, 3, 8)
+@example([*[""] * 5, "`", *[""] * 7, "``\n"], 1, 12)
+@example([*["a"] * 4, "\n", "`", *[""] * 11], 1, 12)
 def test_joined_chunks_are_the_turn_and_all_but_the_last_have_the_minimum(
     pieces: list[str], min_tokens: int, more: int
 ) -> None:

@@ -67,20 +67,21 @@ class Chunker(Generic[TokenT]):
         self._blocks = _Blocks()
         self._tokens: list[TokenT] = []
         self._places = [0]  # where each token begins in the turn's text, and where the last one ends
-        self._last_free = 0  # the largest size so far at which the chunk would not end inside a fence
+        self._last_free = 0  # the largest size so far at which the chunk would end with text, and not inside a fence
 
     def push(self, token: TokenT) -> list[tuple[TokenT, ...]]:
         self._blocks.push(token.text)
         self._tokens.append(token)
         self._places.append(self._blocks.length)
         chunks = self._finished_chunks()
-        if self._is_free(len(self._tokens)):
-            self._last_free = len(self._tokens)
+        if token.text:
+            self._note_if_free()
         return chunks
 
     def finish(self) -> list[tuple[TokenT, ...]]:
         """The rest of the turn. Afterwards nothing more can be pushed."""
         self._blocks.finish()
+        self._note_if_free()
         chunks = self._finished_chunks()
         return [*chunks, self._cut(len(self._tokens))] if self._tokens else chunks
 
@@ -117,6 +118,10 @@ class Chunker(Generic[TokenT]):
         if self._last_free >= self._min_tokens:
             return self._last_free
         return max((self._last_free + size for size in sizes), key=self._quality_of_end)
+
+    def _note_if_free(self) -> None:
+        if self._is_free(len(self._tokens)):
+            self._last_free = len(self._tokens)
 
     def _is_free(self, size: int) -> bool:
         return self._places[size] <= self._blocks.known_up_to and not self._is_inside_fence(size)
@@ -169,8 +174,10 @@ class _Blocks:
     @property
     def known_up_to(self) -> int:
         """It is certain of all places up to here whether they are inside a fence."""
-        is_certain = self._open_fence is not None or not self._line.may_open_fence
-        return self.length if is_certain else self._line_start
+        if self._open_fence is not None:
+            # A line that closes it does so at its end, which is here if nothing more comes.
+            return self.length - self._line.closes(self._open_fence)
+        return self._line_start if self._line.may_open_fence else self.length
 
     def is_inside_fence(self, place: int) -> bool:
         fences_before = bisect_left(self._fences, (place, 0))
