@@ -14,9 +14,12 @@ from processes import ECHO, Process, running
 from store_factories import STORES, StoreFactory, fresh_memory
 from transfer_memories import state
 
-# Real models and servers take their time on a busy machine; no test asserts how long.
-settings.register_profile("halo-weave", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("halo-weave")
+# Real models and servers take their time on a busy machine; no test asserts how long. The same examples each time, so
+# that what fails does so for whoever changed it; HALO_TEST_FULL=1 looks for new ones, and for many more of them.
+_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("repeatable", _PATIENT, derandomize=True)
+settings.register_profile("searching", _PATIENT, max_examples=2000, print_blob=True)
+settings.load_profile("searching" if os.environ.get("HALO_TEST_FULL") else "repeatable")
 
 
 @pytest.fixture(autouse=True, scope="session")
