@@ -9,19 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halo_weave.engine.echo import EchoEngine
+from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.memory.records import ChunkKey
 from halo_weave.session.turn import send
 from halo_weave.text.chat_template import Role
 from halo_weave.weave import worth
 from halo_weave.weave.settings import KeepsBy
 from halo_weave.weave.worth import Said
-from windows import opened_hub, weave
+from windows import living, opened_hub, weave, with_section
 
 
 def said(text: str, role: Role = "user", peak: float = 0.0) -> Said:
     """A token for each word."""
     words = text.split(" ")
-    return Said(role, [word if place == 0 else f" {word}" for place, word in enumerate(words)], peak)
+    return Said(role, tuple(word if place == 0 else f" {word}" for place, word in enumerate(words)), peak)
 
 
 def test_what_was_said_first_is_new_and_its_repetition_is_not() -> None:
@@ -42,7 +43,7 @@ def test_names_and_numbers_count_but_not_the_beginnings_of_sentences() -> None:
 
 
 def test_a_script_without_capitals_has_no_names() -> None:
-    assert worth.names([Said("user", ["こんにちは", "世界"], 0.0)]).tolist() == [0.0]
+    assert worth.names([Said("user", ("こんにちは", "世界"), 0.0)]).tolist() == [0.0]
 
 
 def test_who_says_little_is_ahead_and_who_says_as_much_is_not() -> None:
@@ -56,6 +57,15 @@ def test_who_says_little_is_ahead_and_who_says_as_much_is_not() -> None:
 def test_brightness_counts_by_rank_and_equals_share_theirs() -> None:
     ranks = worth.brightness([said("a", peak=peak) for peak in (-5.0, 10_000.0, 3.0, 10_000.0)])
     assert ranks.tolist() == [1.0, 3.5, 2.0, 3.5]
+
+
+def test_the_newest_wishes_of_users_count_up_to_an_eighth_of_the_context() -> None:
+    """Of 80 tokens 10 may be wishes: the newest user's (4), not the assistant's, one more (4), and no third."""
+    wish = "Always answer in French."
+    talk = said(" ".join(["so"] * 64))
+    context = [said(wish), said(wish), talk, said(wish), said(wish, "assistant")]
+    assert sum(len(one.texts) for one in context) == 80
+    assert worth.wishes(context).tolist() == [0, 1, 0, 1, 0]
 
 
 def test_the_brighter_of_two_alike_is_worth_more() -> None:
@@ -81,7 +91,20 @@ def test_a_window_keeps_what_is_worth_most_or_what_is_brightest(tmp_path: Path, 
         assert (ChunkKey(1, 0, "user") in window.life.context) is stays
 
 
-texts = st.lists(st.sampled_from(["a", " b", " Anna", " 7", "\n", "", " é", "🙂"]), min_size=0, max_size=8)
+def test_a_wish_outlives_what_is_said_after_it(tmp_path: Path, llama_engine: LlamaEngine) -> None:
+    """It says nothing new, and each later message does and names somebody."""
+    settings = with_section(weave(budget_tokens=320), "generation", max_tokens=12, temperature=0)
+    with opened_hub(tmp_path / "halo.db", llama_engine, settings) as hub:
+        window = hub.open("wishes")
+        for opening in ("They always answer me in French.", "Always answer me in French."):
+            send(window, opening)
+        for name in ("Anna", "Otto", "Nadia", "Pablo", "Ingrid", "Tariq", "Mirjam", "Kofi", "Leila", "Bruno"):
+            send(window, f"Then {name} sold {len(name)}7 red boats to the harbour of {name}haven in 19{len(name)}0.")
+        assert window.life.graves
+        assert "Always answer me in French." in [text for _, text in living(window)]
+
+
+texts = st.lists(st.sampled_from(["a", " b", " Anna", " 7", "\n", "", " é", "🙂"]), min_size=0, max_size=8).map(tuple)
 contexts = st.lists(
     st.builds(Said, st.sampled_from(["user", "assistant", "system"]), texts, st.floats(-1e6, 10_000)), max_size=12
 )

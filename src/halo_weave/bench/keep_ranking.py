@@ -33,6 +33,7 @@ _PARTS: Mapping[str, Callable[[Sequence[Said]], Values]] = {
     "names": lambda said: worth.NAMES * worth.standing(worth.names(said)),
     "speaker": lambda said: worth.SPEAKER * worth.scarcity(said),
     "brightness": lambda said: worth.BRIGHTNESS * worth.standing(worth.brightness(said)),
+    "wishes": lambda said: worth.WISHES * worth.wishes(said),
 }
 
 

@@ -146,7 +146,7 @@ class Life:
     def _worths(self) -> Sequence[float | None]:
         if self._settings.keeps_by == "brightness":
             return [None] * len(self.context)
-        said = [Said(one.key.role, [token.text for token in one.tokens], one.peak) for one in self.context]
+        said = [Said(one.key.role, tuple(token.text for token in one.tokens), one.peak) for one in self.context]
         return [float(worth) for worth in worths(said)]
 
     def _bury(self, burials: Sequence[Burial]) -> None:

@@ -1,10 +1,12 @@
-"""What a chunk is worth keeping for: how much it says that nothing else says, by whom, and how bright it is.
+"""What a chunk is worth keeping for: how much it says that nothing else says, by whom, how bright it is, and whether a
+user wished it to hold from now on.
 
 Attention tells what the model needed so far; questions that come later are about what was said once, with names and
-numbers, and by whoever says little. Each part is free when a context is pruned and is compared within it: there are no
-lists of words, and nothing is known of the language but that names begin with capitals where it has them.
+numbers, and by whoever says little. Each part is free when a context is pruned and is compared within it: wishes apart
+there are no lists of words, and nothing is known of the language but that names begin with capitals where it has them.
 """
 
+import functools
 import math
 import re
 from collections import Counter
@@ -15,11 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.text.chat_template import Role
+from halo_weave.text.wishes import is_wish
 
 Worths = NDArray[np.float64]
 
-NOVELTY, NAMES, SPEAKER, BRIGHTNESS = 1.0, 0.25, 2.5, 0.1
+NOVELTY, NAMES, SPEAKER, BRIGHTNESS, WISHES = 1.0, 0.25, 2.5, 0.1, 3.0
 """What each part weighs; docs/brightness.md has the figures."""
+WISHES_SHARE = 1 / 8
+"""Of the context's tokens: more wishes than that are no reason to stay."""
 
 _NUMBER = re.compile(r"\w*\d\w*")
 _INSIDE_SENTENCE = re.compile(r"(?<=[\w,;&] )[^\W\d_]\w+")
@@ -29,8 +34,16 @@ class Said(NamedTuple):
     """A chunk as far as its worth goes: its tokens' texts, and the brightness of the brightest."""
 
     role: Role
-    texts: Sequence[str]
+    texts: tuple[str, ...]
     peak: float
+
+
+class _Content(NamedTuple):
+    """What never changes of a chunk."""
+
+    words: frozenset[str]
+    names: int
+    is_wish: bool
 
 
 def worths(context: Sequence[Said]) -> Worths:
@@ -40,6 +53,7 @@ def worths(context: Sequence[Said]) -> Worths:
         + NAMES * standing(names(context))
         + SPEAKER * scarcity(context)
         + BRIGHTNESS * standing(brightness(context))
+        + WISHES * wishes(context)
     )
 
 
@@ -54,7 +68,7 @@ def novelty(context: Sequence[Said]) -> Worths:
 
     Long chunks have more of them and cost more; the root is between counting and density.
     """
-    words = [{word for text in said.texts if _holds_word(word := text.strip().lower())} for said in context]
+    words = [_content(said.texts).words for said in context]
     chunks_with = Counter(word for one in words for word in one)
     known: set[str] = set()
     values = []
@@ -67,7 +81,7 @@ def novelty(context: Sequence[Said]) -> Worths:
 
 def names(context: Sequence[Said]) -> Worths:
     """Capitalised words inside sentences, and words with digits: names, dates, amounts. For the root of its length."""
-    return np.array([_names_in("".join(said.texts)) / math.sqrt(max(1, len(said.texts))) for said in context])
+    return np.array([_content(said.texts).names / math.sqrt(max(1, len(said.texts))) for said in context])
 
 
 def scarcity(context: Sequence[Said]) -> Worths:
@@ -87,11 +101,30 @@ def brightness(context: Sequence[Said]) -> Worths:
     return middle_ranks(np.array([said.peak for said in context], dtype=np.float64))
 
 
+def wishes(context: Sequence[Said]) -> Worths:
+    """1 for the newest wishes of users that fill no more than their share of the context, 0 for all else."""
+    left = WISHES_SHARE * sum(len(said.texts) for said in context)
+    values = np.zeros(len(context))
+    for place, said in reversed(list(enumerate(context))):
+        if said.role == "user" and len(said.texts) <= left and _content(said.texts).is_wish:
+            left -= len(said.texts)
+            values[place] = 1.0
+    return values
+
+
 def middle_ranks(values: Worths) -> Worths:
     """From 1 for the lowest on; equals share the middle of theirs."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     middles = np.cumsum(counts) - (counts - 1) / 2
     return np.asarray(middles[places], dtype=np.float64)
+
+
+@functools.lru_cache(maxsize=4096)
+def _content(texts: tuple[str, ...]) -> _Content:
+    """Remembered, because most of a context is the same at each turn."""
+    words = frozenset(word for text in texts if _holds_word(word := text.strip().lower()))
+    whole = "".join(texts)
+    return _Content(words, _names_in(whole), is_wish(whole))
 
 
 def _holds_word(text: str) -> bool:
