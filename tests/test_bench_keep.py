@@ -116,12 +116,12 @@ def test_pruning_keeps_the_question_of_an_answer_and_not_the_answer_of_a_questio
     outcome = keep_figures.Outcome()
     keep.measure_pruned(outcome, fed, asked, np.array([0.0, 9.0, 8.0, 1.0, 5.0, 4.0]))
     assert outcome.of("pruned", 50) == [100.0, 100.0, 100.0, 0.0, 0.0, 0.0]
-    assert [chunk.key.turn for chunk in keep.living_chunks(fed, np.zeros(6))] == [0, 1, 4, 5, 8, 9]
+    assert [chunk.key.turn for chunk in fed.living(range(6), np.zeros(6))] == [0, 1, 4, 5, 8, 9]
 
 
 def test_somebody_who_speaks_twice_begins_a_new_exchange() -> None:
     fed = conversation(("assistant", 5), ("assistant", 5), ("user", 5), ("user", 5), ("assistant", 5))
-    turns = [chunk.key.turn for chunk in keep.living_chunks(fed, np.zeros(5))]
+    turns = [chunk.key.turn for chunk in fed.living(range(5), np.zeros(5))]
     assert turns == [1, 3, 4, 6, 7]
 
 

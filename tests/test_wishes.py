@@ -12,6 +12,7 @@ from halo_weave.text.wishes import is_wish
         "Thanks! Please never use emojis.",
         "Ada: Always answer in German",
         "Always bring tea and always feed the cat.",
+        "  Always answer in French.",
         "From now on call me Ada.",
         "I would like short answers from now on, please.",
         "Whenever I ask for code, use Rust.",

@@ -1,6 +1,7 @@
 """Does brightness know what to keep? The model reads conversations, and questions tell what should have been kept."""
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -10,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.bench import keep_plots, keep_ranking, plots
+from halo_weave.bench import keep_life, keep_plots, keep_ranking, plots
 from halo_weave.bench.attention_cache import AttentionCache, Recording
 from halo_weave.bench.conversations import Question, read_conversations
 from halo_weave.bench.keep_feeding import FedConversation, feed_all
@@ -19,11 +20,9 @@ from halo_weave.bench.keep_ranking import Values
 from halo_weave.config import Settings
 from halo_weave.engine.opening import open_engine
 from halo_weave.errors import InputError
-from halo_weave.memory.records import ChunkKey
 from halo_weave.paths import cache_folder
 from halo_weave.weave import pruning
 from halo_weave.weave.brightness import make_scorer
-from halo_weave.weave.living import LivingChunk
 
 CURVE = (10, 20, 25, 30, 40, 50, 60, 70, 80, 90)
 Progress = Callable[[str], None]
@@ -69,6 +68,11 @@ def run(
             raise InputError(f"No evidence lies within the first {limit} tokens of any conversation of {data}.")
         cache = AttentionCache(cache_folder() / "bench-attention", engine)
         measured = measure_all(settings, fed, asked, lambda one: cache.recording(one, on_progress), on_progress)
+        on_progress("whole conversations")
+        whole = feed_all(engine, conversations, settings.chat.system_prompt, sys.maxsize)
+        budget = settings.weave.budget(limit)
+        recent_tokens = int(settings.weave.recent_share * budget)
+        life = keep_life.measure(whole, conversations.questions, budget=budget, recent_tokens=recent_tokens)
     default = default_order(settings)
     if details is not None:
         write_details(details, asked, fed, measured.outcome, (*measured.orders, *keep_ranking.CONTROLS))
@@ -82,6 +86,7 @@ def run(
         "conversations": len({one.conversation for one in asked}),
         "tokens": limit,
         "model": engine.facts.name,
+        "life": life,
     }
 
 
@@ -158,7 +163,7 @@ def measure(
 
 def measure_pruned(outcome: Outcome, fed: FedConversation, asked: Sequence[Asked], values: Values) -> None:
     """The same by the rules of pruning, under which what lives keeps its anchors."""
-    sizes, chunks = fed.sizes, living_chunks(fed, values)
+    sizes, chunks = fed.sizes, fed.living(range(len(fed.chunks)), values)
     places = {chunk.key: place for place, chunk in enumerate(chunks)}
     for share in SHARES:
         plan = pruning.plan(chunks, budget=max(1, math.floor(share / 100 * sizes.sum())))
@@ -166,18 +171,6 @@ def measure_pruned(outcome: Outcome, fed: FedConversation, asked: Sequence[Asked
         context[[places[burial.key] for burial in plan.burials]] = False
         for one in asked:
             outcome.add("pruned", share, survived(one, sizes, context))
-
-
-def living_chunks(fed: FedConversation, values: Values) -> list[LivingChunk]:
-    """As a window would number them: an answer is the turn behind its question."""
-    chunks = []
-    for chunk, value in zip(fed.chunks, values, strict=True):
-        first = fed.exchange_of(chunk.turn).start
-        is_answered = first < chunk.turn
-        number = 2 * first + 1 if is_answered else 2 * chunk.turn + (chunk.role == "assistant")
-        key = ChunkKey(number, chunk.index, chunk.role)
-        chunks.append(LivingChunk(key, chunk.start, chunk.tokens, 0, float(value)))
-    return chunks
 
 
 def survived(asked: Asked, sizes: NDArray[np.int64], context: Kept) -> float:

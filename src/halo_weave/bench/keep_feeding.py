@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from halo_weave.bench.conversations import Conversations, Question, Turn, by_conversation
 from halo_weave.engine import turns
 from halo_weave.engine.protocol import Engine
+from halo_weave.memory.records import ChunkKey
 from halo_weave.text.chat_template import Role
 from halo_weave.text.chunking import chunks_of
+from halo_weave.weave.living import LivingChunk
 
 
 class FedChunk(msgspec.Struct, frozen=True):
@@ -53,6 +55,18 @@ class FedConversation(msgspec.Struct, frozen=True):
         return np.array(
             [place for place, chunk in enumerate(self.chunks) if self.turns[chunk.turn].id in wanted], dtype=np.int64
         )
+
+    def living(self, places: Iterable[int], values: Iterable[float]) -> list[LivingChunk]:
+        """These chunks as a window would number them, worth these values: an answer is the turn behind its question."""
+        chunks = []
+        for place, value in zip(places, values, strict=True):
+            chunk = self.chunks[place]
+            first = self.exchange_of(chunk.turn).start
+            is_answer = first < chunk.turn
+            number = 2 * first + 1 if is_answer else 2 * chunk.turn + (chunk.role == "assistant")
+            key = ChunkKey(number, chunk.index, chunk.role)
+            chunks.append(LivingChunk(key, chunk.start, chunk.tokens, 0, float(value)))
+        return chunks
 
     def exchange_of(self, turn: int) -> range:
         """The turns that are under way while this one is written: itself, and the question that it answers."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from halo_weave.bench import plots
+from halo_weave.bench import keep_life, plots
 from halo_weave.bench.intervals import interval, paired_difference
 from halo_weave.bench.keep_ranking import CONTROLS
 
@@ -81,6 +81,8 @@ def table(figures: Mapping[str, Any]) -> Iterator[str]:
     pruned = " / ".join(f"{figures['default'][f'pruned_at_{share}']:.1f}" for share in SHARES)
     yield ""
     yield f"{default} by the rules of pruning: {pruned}"
+    yield ""
+    yield from keep_life.in_words(figures["life"])
 
 
 def _in_words(mean: float, ends: Sequence[float]) -> str:

@@ -28,7 +28,7 @@ Values = NDArray[np.float64]
 SHUFFLES = 20
 CONTROLS = ("random", "fifo", "length", "user_first")
 WORTH = "worth"
-_PARTS: Mapping[str, Callable[[Sequence[Said]], Values]] = {
+PARTS: Mapping[str, Callable[[Sequence[Said]], Values]] = {
     "novelty": lambda said: worth.NOVELTY * worth.standing(worth.novelty(said)),
     "names": lambda said: worth.NAMES * worth.standing(worth.names(said)),
     "speaker": lambda said: worth.SPEAKER * worth.scarcity(said),
@@ -60,7 +60,7 @@ def worths(fed: FedConversation, peaks: Values) -> Values:
 def ablated(fed: FedConversation, peaks: Values) -> dict[str, Values]:
     """Each part of the worth alone, and the worth without it."""
     said = said_in(fed, peaks)
-    parts = {name: part(said) for name, part in _PARTS.items()}
+    parts = {name: part(said) for name, part in PARTS.items()}
     whole = sum(parts.values(), np.zeros(len(said)))
     return {f"only_{name}": part for name, part in parts.items()} | {
         f"without_{name}": whole - part for name, part in parts.items()

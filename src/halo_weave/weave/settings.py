@@ -25,8 +25,8 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     keeps_by: Annotated[
         KeepsBy,
         msgspec.Meta(
-            description="What stays in a full context: what is worth most (new words, names, who said it, brightness), "
-            "or what is brightest."
+            description="What stays in a full context: what is worth most (new words, names, who said it, brightness, "
+            "wishes), or what is brightest."
         ),
     ] = "worth"
     recent_share: Annotated[

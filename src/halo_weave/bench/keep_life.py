@@ -1,0 +1,109 @@
+"""What still lives when whole conversations have passed through a context of the settings' budget and nothing returned.
+
+The model is not asked, so that everything is equally bright; else what leaves is decided by the product's own rules.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from halo_weave.bench.conversations import Question
+from halo_weave.bench.intervals import interval, paired_difference
+from halo_weave.bench.keep_feeding import FedConversation
+from halo_weave.bench.keep_ranking import PARTS, WORTH, Values
+from halo_weave.weave import pruning, worth
+from halo_weave.weave.brightness import NEW_BRIGHTNESS
+from halo_weave.weave.recent import newest_exchanges
+from halo_weave.weave.worth import Said
+
+Order = Callable[[Sequence[Said]], Values]
+
+
+def _without(part: Order) -> Order:
+    return lambda said: worth.worths(said) - part(said)
+
+
+ORDERS: Mapping[str, Order] = {
+    WORTH: worth.worths,
+    **{f"without_{name}": _without(part) for name, part in PARTS.items() if name != "brightness"},
+    "fifo": lambda said: np.arange(len(said), dtype=np.float64),
+    "user_first": lambda said: np.array([one.role == "user" for one in said], dtype=np.float64),
+}
+
+
+def measure(
+    fed: Sequence[FedConversation], questions: Sequence[Question], *, budget: int, recent_tokens: int
+) -> dict[str, Any]:
+    """Percent of the evidence's tokens that live at the end of its conversation, for all questions with evidence."""
+    living: dict[str, list[float]] = {name: [] for name in ORDERS}
+    for conversation in fed:
+        here = [one for one in questions if one.conversation == conversation.name]
+        evidence = [places for one in here if len(places := conversation.evidence(one))]
+        if not evidence:
+            continue
+        for name, order in ORDERS.items():
+            tokens = conversation.sizes * living_after(conversation, order, budget=budget, recent_tokens=recent_tokens)
+            living[name] += [
+                float(100 * tokens[places].sum() / conversation.sizes[places].sum()) for places in evidence
+            ]
+    if not living[WORTH]:
+        return {}
+    return {
+        "budget": budget,
+        "questions": len(living[WORTH]),
+        "orders": {name: {"living": float(np.mean(values))} for name, values in living.items()},
+        "intervals": {name: {"living": interval(values)} for name, values in living.items()},
+        f"{WORTH}_ahead_of": {
+            name: {"living": paired_difference(values, living[WORTH])}
+            for name, values in living.items()
+            if name != WORTH
+        },
+    }
+
+
+def living_after(fed: FedConversation, order: Order, *, budget: int, recent_tokens: int) -> Values:
+    """1 for each chunk that lives when all was said, 0 for the others; pruned after each exchange, as a window is."""
+    alive: list[int] = []
+    chunks = enumerate(fed.chunks)
+    place, chunk = next(chunks, (0, None))
+    for number in range(len(fed.turns)):
+        while chunk is not None and chunk.turn == number:
+            alive.append(place)
+            place, chunk = next(chunks, (0, None))
+        is_answered = number + 1 < len(fed.turns) and number in fed.exchange_of(number + 1)
+        if not is_answered:
+            alive = _pruned(fed, alive, order, budget, recent_tokens)
+    living = np.zeros(len(fed.chunks))
+    living[alive] = 1.0
+    return living
+
+
+def _pruned(fed: FedConversation, alive: list[int], order: Order, budget: int, recent_tokens: int) -> list[int]:
+    if sum(fed.chunks[place].tokens for place in alive) <= budget:
+        return alive
+    said = [Said(fed.chunks[place].role, fed.chunks[place].texts, NEW_BRIGHTNESS) for place in alive]
+    chunks = fed.living(alive, order(said))
+    recent = newest_exchanges(chunks, recent_tokens)
+    plan = pruning.plan([one._replace(is_recent=one.turn in recent) for one in chunks], budget=budget)
+    gone = {burial.key for burial in plan.burials}
+    return [place for place, chunk in zip(alive, chunks, strict=True) if chunk.key not in gone]
+
+
+def in_words(figures: Mapping[str, Any]) -> list[str]:
+    """Lines for people."""
+    width = max(map(len, figures["orders"]))
+    lines = [
+        f"whole conversations through {figures['budget']} tokens, nothing returning: evidence that lives at the end"
+    ]
+    for name, means in figures["orders"].items():
+        ahead = figures[f"{WORTH}_ahead_of"].get(name)
+        difference = f"  {WORTH} is ahead by {_estimate(ahead['living'])}" if ahead else ""
+        lines.append(
+            f"{name:<{width}}  {_estimate((means['living'], *figures['intervals'][name]['living']))}{difference}"
+        )
+    return lines
+
+
+def _estimate(values: Sequence[float]) -> str:
+    return f"{values[0]:.1f} [{values[1]:.1f}, {values[2]:.1f}]"
