@@ -3,6 +3,7 @@
 The model is not asked, so that everything is equally bright; else what leaves is decided by the product's own rules.
 """
 
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +28,8 @@ def _without(part: Order) -> Order:
 ORDERS: Mapping[str, Order] = {
     WORTH: worth.worths,
     **{f"without_{name}": _without(part) for name, part in PARTS.items() if name != "brightness"},
+    # By chance, but the same for a chunk each time.
+    "random": lambda said: np.array([zlib.crc32("".join(one.texts).encode()) for one in said], dtype=np.float64),
     "fifo": lambda said: np.arange(len(said), dtype=np.float64),
     "user_first": lambda said: np.array([one.role == "user" for one in said], dtype=np.float64),
 }
