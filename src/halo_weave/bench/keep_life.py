@@ -5,6 +5,7 @@ The model is not asked, so that everything is equally bright; else what leaves i
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from halo_weave.bench.conversations import Question
 from halo_weave.bench.intervals import interval, paired_difference
 from halo_weave.bench.keep_feeding import FedConversation
-from halo_weave.bench.keep_ranking import PARTS, WORTH, Values
+from halo_weave.bench.keep_ranking import PARTS, WORTH, Values, without
 from halo_weave.weave import pruning, worth
 from halo_weave.weave.brightness import NEW_BRIGHTNESS
 from halo_weave.weave.recent import newest_exchanges
@@ -21,13 +22,9 @@ from halo_weave.weave.worth import Said
 Order = Callable[[Sequence[Said]], Values]
 
 
-def _without(part: Order) -> Order:
-    return lambda said: worth.worths(said) - part(said)
-
-
 ORDERS: Mapping[str, Order] = {
     WORTH: worth.worths,
-    **{f"without_{name}": _without(part) for name, part in PARTS.items() if name != "brightness"},
+    **{f"without_{name}": partial(without, name) for name in PARTS if name != "brightness"},
     # By chance, but the same for a chunk each time.
     "random": lambda said: np.array([zlib.crc32("".join(one.texts).encode()) for one in said], dtype=np.float64),
     "fifo": lambda said: np.arange(len(said), dtype=np.float64),

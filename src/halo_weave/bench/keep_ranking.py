@@ -60,11 +60,14 @@ def worths(fed: FedConversation, peaks: Values) -> Values:
 def ablated(fed: FedConversation, peaks: Values) -> dict[str, Values]:
     """Each part of the worth alone, and the worth without it."""
     said = said_in(fed, peaks)
-    parts = {name: part(said) for name, part in PARTS.items()}
-    whole = sum(parts.values(), np.zeros(len(said)))
-    return {f"only_{name}": part for name, part in parts.items()} | {
-        f"without_{name}": whole - part for name, part in parts.items()
+    return {f"only_{name}": part(said) for name, part in PARTS.items()} | {
+        f"without_{name}": without(name, said) for name in PARTS
     }
+
+
+def without(name: str, said: Sequence[Said]) -> Values:
+    """The worth without one of its parts; what is taken away again would leave traces that decide between equals."""
+    return sum((part(said) for other, part in PARTS.items() if other != name), np.zeros(len(said)))
 
 
 def controls(fed: FedConversation, chance: np.random.Generator) -> dict[str, list[Values]]:

@@ -73,7 +73,7 @@ def novelty(context: Sequence[Said]) -> Worths:
     known: set[str] = set()
     values = []
     for said, own in zip(context, words, strict=True):
-        rare = sum(1 / chunks_with[word] for word in own)
+        rare = math.fsum(1 / chunks_with[word] for word in own)  # the same in whatever order a set has them
         values.append((len(own - known) + rare) / math.sqrt(max(1, len(said.texts))))
         known |= own
     return np.array(values)
