@@ -202,3 +202,20 @@ def test_a_screen_reader_hears_the_status_but_not_every_word(
         expect(tab.page.locator("#announcer")).to_have_text(re.compile("Deleted"))
         tab.toasts.get_by_role("button", name="Undo").click()
         expect(tab.toasts).to_have_count(0)
+
+
+def test_a_dialog_that_is_opened_right_behind_another_keeps_its_content(echo_server: Process, browser: Browser) -> None:
+    """A browser tells a moment later that a dialog was closed; by then the next may be open."""
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open(new_window(echo_server, "one dialog after another"))
+        tab.open_dialog("transfer")
+        tab.page.evaluate(
+            """() => new Promise((heard) => {
+              const dialog = document.querySelector("halo-dialogs dialog");
+              dialog.addEventListener("close", () => setTimeout(heard), { once: true });
+              dialog.close();
+              document.getElementById("open-search").click();
+            })"""
+        )
+        expect(tab.dialog).to_be_visible()
+        expect(tab.dialog.get_by_role("combobox").first).to_be_visible()

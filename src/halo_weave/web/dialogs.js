@@ -34,7 +34,8 @@ class Dialogs extends Part {
     const close = element("button", { className: "icon-button", textContent: "×", "aria-label": "Close", onclick: () => this.#dialog.close() });
     this.#dialog.append(element("header", {}, this.#title, close), this.#body);
     this.replaceChildren(this.#dialog);
-    this.#dialog.addEventListener("close", () => this.#clear());
+    // Told a moment after it was closed; by then it may be open again with something else.
+    this.#dialog.addEventListener("close", () => this.#dialog.open || this.#clear());
     this.#dialog.addEventListener("mousedown", (event) => event.target === this.#dialog && this.#dialog.close());
     this.follow(this.#body, "done", () => this.#dialog.close());
     this.follow(this.#body, "show-dialog", ({ detail }) => this.open(detail.name, detail.at));
