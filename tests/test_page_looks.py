@@ -207,7 +207,7 @@ def test_a_screen_reader_hears_the_status_but_not_every_word(
 def test_a_dialog_that_is_opened_right_behind_another_keeps_its_content(echo_server: Process, browser: Browser) -> None:
     """A browser tells a moment later that a dialog was closed; by then the next may be open."""
     with visiting(browser, echo_server.address) as visitor:
-        tab = visitor.open(new_window(echo_server, "one dialog after another"))
+        tab = visitor.open(new_window(echo_server, "dialogs"))
         tab.open_dialog("transfer")
         tab.page.evaluate(
             """() => new Promise((heard) => {
