@@ -209,6 +209,7 @@ def test_a_whole_run_keeps_what_is_plainly_said_once(tmp_path: Path) -> None:
     assert plot.read_text().startswith("<?xml")
     lines = list(keep_figures.table(figures))
     assert any(line.startswith("worth") and "100.0 [100.0, 100.0]" in line for line in lines)
+    assert any(line.startswith("fifo") and "worth is ahead by 0.0 [0.0, 0.0]" in line for line in lines)
 
 
 def test_data_whose_evidence_comes_too_late_is_refused(tmp_path: Path) -> None:

@@ -79,5 +79,3 @@ def test_the_share_of_the_evidence_that_lives_is_what_is_counted() -> None:
     assert figures["questions"] == 2
     assert figures["orders"]["fifo"]["living"] == pytest.approx(75)
     assert figures["worth_ahead_of"].keys() == keep_life.ORDERS.keys() - {"worth"}
-    (line,) = [line for line in keep_life.in_words(figures) if line.startswith("fifo")]
-    assert "75.0 [" in line

@@ -71,7 +71,7 @@ def run(
         on_progress("whole conversations")
         whole = feed_all(engine, conversations, settings.chat.system_prompt, sys.maxsize)
         budget = settings.weave.budget(limit)
-        recent_tokens = int(settings.weave.recent_share * budget)
+        recent_tokens = settings.weave.recent_tokens(budget)
         life = keep_life.measure(whole, conversations.questions, budget=budget, recent_tokens=recent_tokens)
     default = default_order(settings)
     if details is not None:

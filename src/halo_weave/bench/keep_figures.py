@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from halo_weave.bench import keep_life, plots
+from halo_weave.bench import plots
 from halo_weave.bench.intervals import interval, paired_difference
-from halo_weave.bench.keep_ranking import CONTROLS
+from halo_weave.bench.keep_ranking import CONTROLS, WORTH
 
 SHARES = (25, 50)
 
@@ -82,7 +82,16 @@ def table(figures: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield f"{default} by the rules of pruning: {pruned}"
     yield ""
-    yield from keep_life.in_words(figures["life"])
+    yield from _life(figures["life"])
+
+
+def _life(figures: Mapping[str, Any]) -> Iterator[str]:
+    yield f"whole conversations through {figures['budget']} tokens, nothing returning: evidence that lives at the end"
+    width = max(map(len, figures["orders"]))
+    for name, means in figures["orders"].items():
+        ahead = figures[f"{WORTH}_ahead_of"].get(name)
+        difference = f"  {WORTH} is ahead by {_in_words(ahead['living'][0], ahead['living'][1:])}" if ahead else ""
+        yield f"{name:<{width}}  {_in_words(means['living'], figures['intervals'][name]['living'])}{difference}"
 
 
 def _in_words(mean: float, ends: Sequence[float]) -> str:

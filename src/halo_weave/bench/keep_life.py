@@ -6,6 +6,7 @@ The model is not asked, so that everything is equally bright; else what leaves i
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -13,18 +14,16 @@ import numpy as np
 from halo_weave.bench.conversations import Question
 from halo_weave.bench.intervals import interval, paired_difference
 from halo_weave.bench.keep_feeding import FedConversation
-from halo_weave.bench.keep_ranking import PARTS, WORTH, Values, without
+from halo_weave.bench.keep_ranking import WORTH, Values, without
 from halo_weave.weave import pruning, worth
 from halo_weave.weave.brightness import NEW_BRIGHTNESS
 from halo_weave.weave.recent import newest_exchanges
 from halo_weave.weave.worth import Said
 
 Order = Callable[[Sequence[Said]], Values]
-
-
 ORDERS: Mapping[str, Order] = {
     WORTH: worth.worths,
-    **{f"without_{name}": partial(without, name) for name in PARTS if name != "brightness"},
+    **{f"without_{name}": partial(without, name) for name in worth.PARTS if name != "brightness"},
     # By chance, but the same for a chunk each time.
     "random": lambda said: np.array([zlib.crc32("".join(one.texts).encode()) for one in said], dtype=np.float64),
     "fifo": lambda said: np.arange(len(said), dtype=np.float64),
@@ -47,8 +46,6 @@ def measure(
             living[name] += [
                 float(100 * tokens[places].sum() / conversation.sizes[places].sum()) for places in evidence
             ]
-    if not living[WORTH]:
-        return {}
     return {
         "budget": budget,
         "questions": len(living[WORTH]),
@@ -65,15 +62,8 @@ def measure(
 def living_after(fed: FedConversation, order: Order, *, budget: int, recent_tokens: int) -> Values:
     """1 for each chunk that lives when all was said, 0 for the others; pruned after each exchange, as a window is."""
     alive: list[int] = []
-    chunks = enumerate(fed.chunks)
-    place, chunk = next(chunks, (0, None))
-    for number in range(len(fed.turns)):
-        while chunk is not None and chunk.turn == number:
-            alive.append(place)
-            place, chunk = next(chunks, (0, None))
-        is_answered = number + 1 < len(fed.turns) and number in fed.exchange_of(number + 1)
-        if not is_answered:
-            alive = _pruned(fed, alive, order, budget, recent_tokens)
+    for _, exchange in groupby(range(len(fed.chunks)), lambda place: fed.exchange_of(fed.chunks[place].turn).start):
+        alive = _pruned(fed, [*alive, *exchange], order, budget, recent_tokens)
     living = np.zeros(len(fed.chunks))
     living[alive] = 1.0
     return living
@@ -88,22 +78,3 @@ def _pruned(fed: FedConversation, alive: list[int], order: Order, budget: int, r
     plan = pruning.plan([one._replace(is_recent=one.turn in recent) for one in chunks], budget=budget)
     gone = {burial.key for burial in plan.burials}
     return [place for place, chunk in zip(alive, chunks, strict=True) if chunk.key not in gone]
-
-
-def in_words(figures: Mapping[str, Any]) -> list[str]:
-    """Lines for people."""
-    width = max(map(len, figures["orders"]))
-    lines = [
-        f"whole conversations through {figures['budget']} tokens, nothing returning: evidence that lives at the end"
-    ]
-    for name, means in figures["orders"].items():
-        ahead = figures[f"{WORTH}_ahead_of"].get(name)
-        difference = f"  {WORTH} is ahead by {_estimate(ahead['living'])}" if ahead else ""
-        lines.append(
-            f"{name:<{width}}  {_estimate((means['living'], *figures['intervals'][name]['living']))}{difference}"
-        )
-    return lines
-
-
-def _estimate(values: Sequence[float]) -> str:
-    return f"{values[0]:.1f} [{values[1]:.1f}, {values[2]:.1f}]"

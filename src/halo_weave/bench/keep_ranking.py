@@ -1,6 +1,6 @@
 """Orders in which chunks of a conversation could be kept: by scorers, by what they are worth, and by plain controls."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import get_args
 
 import msgspec
@@ -28,13 +28,6 @@ Values = NDArray[np.float64]
 SHUFFLES = 20
 CONTROLS = ("random", "fifo", "length", "user_first")
 WORTH = "worth"
-PARTS: Mapping[str, Callable[[Sequence[Said]], Values]] = {
-    "novelty": lambda said: worth.NOVELTY * worth.standing(worth.novelty(said)),
-    "names": lambda said: worth.NAMES * worth.standing(worth.names(said)),
-    "speaker": lambda said: worth.SPEAKER * worth.scarcity(said),
-    "brightness": lambda said: worth.BRIGHTNESS * worth.standing(worth.brightness(said)),
-    "wishes": lambda said: worth.WISHES * worth.wishes(said),
-}
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -60,14 +53,14 @@ def worths(fed: FedConversation, peaks: Values) -> Values:
 def ablated(fed: FedConversation, peaks: Values) -> dict[str, Values]:
     """Each part of the worth alone, and the worth without it."""
     said = said_in(fed, peaks)
-    return {f"only_{name}": part(said) for name, part in PARTS.items()} | {
-        f"without_{name}": without(name, said) for name in PARTS
+    return {f"only_{name}": part(said) for name, part in worth.PARTS.items()} | {
+        f"without_{name}": without(name, said) for name in worth.PARTS
     }
 
 
 def without(name: str, said: Sequence[Said]) -> Values:
     """The worth without one of its parts; what is taken away again would leave traces that decide between equals."""
-    return sum((part(said) for other, part in PARTS.items() if other != name), np.zeros(len(said)))
+    return sum((part(said) for other, part in worth.PARTS.items() if other != name), np.zeros(len(said)))
 
 
 def controls(fed: FedConversation, chance: np.random.Generator) -> dict[str, list[Values]]:

@@ -38,7 +38,7 @@ class Life:
     def follow(self, settings: WeaveSettings, budget: int, frames: Frames, reviver: Reviver) -> None:
         """Go by these from now on; `budget` is what may live between turns."""
         self._settings = settings
-        self._recent_tokens = int(settings.recent_share * budget) if settings.keeps_by == "worth" else 0
+        self._recent_tokens = settings.recent_tokens(budget)
         self._gap = timedelta(hours=settings.gap_marker_hours) if settings.gap_marker_hours else None
         self.frames = frames
         self.reviver = reviver

@@ -74,3 +74,7 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.budget_tokens:
             return min(self.budget_tokens, usable_tokens)
         return max(1, int(self.budget_share * usable_tokens)) if self.budget_share else 0
+
+    def recent_tokens(self, budget: int) -> int:
+        """What the newest exchanges may fill of a budget before the rest of them has to prove its worth."""
+        return int(self.recent_share * budget) if self.keeps_by == "worth" else 0

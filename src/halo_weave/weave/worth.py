@@ -10,7 +10,7 @@ import functools
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -48,13 +48,7 @@ class _Content(NamedTuple):
 
 def worths(context: Sequence[Said]) -> Worths:
     """Of the chunks of a context, which are in order; 0 is ordinary."""
-    return (
-        NOVELTY * standing(novelty(context))
-        + NAMES * standing(names(context))
-        + SPEAKER * scarcity(context)
-        + BRIGHTNESS * standing(brightness(context))
-        + WISHES * wishes(context)
-    )
+    return sum((part(context) for part in PARTS.values()), np.zeros(len(context)))
 
 
 def standing(values: Worths) -> Worths:
@@ -110,6 +104,16 @@ def wishes(context: Sequence[Said]) -> Worths:
             left -= len(said.texts)
             values[place] = 1.0
     return values
+
+
+PARTS: Mapping[str, Callable[[Sequence[Said]], Worths]] = {
+    "novelty": lambda context: NOVELTY * standing(novelty(context)),
+    "names": lambda context: NAMES * standing(names(context)),
+    "speaker": lambda context: SPEAKER * scarcity(context),
+    "brightness": lambda context: BRIGHTNESS * standing(brightness(context)),
+    "wishes": lambda context: WISHES * wishes(context),
+}
+"""What the worth is the sum of."""
 
 
 def middle_ranks(values: Worths) -> Worths:
