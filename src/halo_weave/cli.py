@@ -181,6 +181,18 @@ def _add_bench_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     add_json_flag(recall)
     recall.add_argument("--data", type=Path, required=True, metavar="FILE", help="conversations with questions")
     recall.add_argument("--details", type=Path, metavar="FILE", help="write a line of JSON for each question")
+    restraint = add_command(
+        benches,
+        "restraint",
+        _measuring(_bench_restraint),
+        "measure what returns for messages that need nothing",
+        [common],
+    )
+    add_json_flag(restraint)
+    restraint.add_argument("--data", type=Path, required=True, metavar="FILE", help="conversations for the memory")
+    restraint.add_argument(
+        "--repeats", type=whole_number(1, 1000), default=5, metavar="N", help="greetings (default: %(default)s)"
+    )
     keep = add_command(
         benches,
         "keep",
@@ -385,6 +397,12 @@ def _bench_recall(settings: "Settings", arguments: argparse.Namespace, notice: _
     from halo_weave.bench import recall
 
     return recall.run(settings, arguments.data, notice, details=arguments.details)
+
+
+def _bench_restraint(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:
+    from halo_weave.bench import restraint
+
+    return restraint.run(settings, arguments.data, arguments.repeats, notice)
 
 
 def _bench_keep(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:

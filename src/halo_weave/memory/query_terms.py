@@ -1,6 +1,7 @@
 """The words of a question that are worth looking for."""
 
 import itertools
+import math
 import unicodedata
 from typing import NamedTuple
 
@@ -21,10 +22,12 @@ def terms_of(text: str) -> list[str]:
 
 
 class Term(NamedTuple):
-    """`share` is how many of all chunks have it, as a part of 1; never 0, as the next chunk may have it."""
+    """`share` is how many of all chunks have it, as a part of 1; never 0, as the next chunk may have it. `weight` is
+    what finding it says, in a memory of any size: 1 for a word of a single chunk, near 0 for a word of all."""
 
     text: str
     share: float
+    weight: float
 
 
 class TellingTerms:
@@ -46,4 +49,9 @@ class TellingTerms:
         read = list(itertools.accumulate(having[term] for term in rarest))
         affordable = {*rarest[:1], *(term for term, total in zip(rarest, read, strict=True) if total <= _MOST_READ)}
         chosen = [term for term in telling if term in affordable] or terms
-        return [Term(term, min(1.0, (having[term] or 1) / max(counts.chunks, 1))) for term in chosen]
+        return [_term(term, having[term] or 1, max(counts.chunks, 1)) for term in chosen]
+
+
+def _term(text: str, having: int, chunks: int) -> Term:
+    having = min(having, chunks)
+    return Term(text, having / chunks, 1 - math.log(having) / math.log(chunks + 1))

@@ -116,6 +116,13 @@ def fused(
     return sorted(ranked, key=lambda one: (-one.score, one.candidate.position))
 
 
+def word_weights(ids: NDArray[np.int64], surroundings: Surroundings, weights: Values) -> Values:
+    """The weights of the terms that stand in each of the chunks, added up."""
+    stands_there = _gathered(surroundings.frequencies, surroundings.ids, ids, ALONE) > 0
+    total: Values = weights @ stands_there
+    return total
+
+
 def diverse(scores: NDArray[np.float64], alike: NDArray[np.float32], share: float, limit: int) -> list[int]:
     """Places in order of maximal marginal relevance: `share` of the weight on the score as a part of the best one, the
     rest on being unlike what was chosen before. `alike` is the cosine of each with each; scores come best first."""

@@ -14,7 +14,7 @@ from halo_weave.memory.centre import Centre
 from halo_weave.memory.chunk_filter import ChunkFilter
 from halo_weave.memory.embedding import Embedder
 from halo_weave.memory.query_terms import TellingTerms, Term
-from halo_weave.memory.ranking import CLOSE, WIDE, Ranked, Surroundings, around, diverse, fused
+from halo_weave.memory.ranking import CLOSE, WIDE, Ranked, Surroundings, around, diverse, fused, word_weights
 from halo_weave.memory.records import Chunk, Role, utc_now
 from halo_weave.memory.search_settings import SearchSettings
 from halo_weave.memory.store import Store
@@ -33,8 +33,9 @@ class Hit(msgspec.Struct, frozen=True):
     None where meaning or words did not put the chunk forward themselves: it then stands beside what they did, was said
     at a time that the text names, or is a wish.
     `similarity` is the cosine to the question, None if the chunk has no vector yet; the rank by meaning leaves out what
-    all chunks have in common, and may differ. `word_score` is BM25. `is_wish` says that the chunk is one of the wishes
-    closest to the text.
+    all chunks have in common, and may differ. `word_score` is BM25. `word_weight` adds up the words of the text that
+    stand in the chunk, a word that no other chunk has counting 1. `is_wish` says that the chunk is one of the wishes
+    closest to the text, `is_of_named_time` that it was said at a time that the text names.
     """
 
     id: int
@@ -44,7 +45,9 @@ class Hit(msgspec.Struct, frozen=True):
     vector_rank: int | None
     word_rank: int | None
     word_score: float | None
+    word_weight: float = 0.0
     is_wish: bool = False
+    is_of_named_time: bool = False
 
 
 class MemorySearch:
@@ -119,6 +122,7 @@ class MemorySearch:
         found = self._looked_for(question, turned, candidates, depth)
         if len(found.ids) < limit and max(len(found.similarities), len(found.word_scores)) >= depth:
             found = self._looked_for(question, turned, candidates, max(limit, depth))
+        surroundings = self._surroundings(found, turned)
         ranked = fused(
             [
                 candidates.candidate(
@@ -130,11 +134,11 @@ class MemorySearch:
                 )
                 for one in found.ids
             ],
-            self._surroundings(found, turned),
+            surroundings,
             user_boost=self._settings.user_boost,
             wish_boost=self._settings.wish_boost,
         )
-        return self._hits(self._chosen(ranked, limit, mmr_lambda), vector)
+        return self._hits(self._chosen(ranked, limit, mmr_lambda), vector, surroundings, found.terms)
 
     def _looked_for(self, question: Question, vector: Vector, candidates: Candidates, depth: int) -> "_Found":
         """What meaning, words and times put forward, so many each, what stands beside it, and the closest wishes."""
@@ -172,10 +176,13 @@ class MemorySearch:
         scores = np.array([one.score for one in ranked])
         return [ranked[place] for place in diverse(scores, matrix @ matrix.T, mmr_lambda, limit)]
 
-    def _hits(self, ranked: Sequence[Ranked], vector: Vector) -> list[Hit]:
+    def _hits(
+        self, ranked: Sequence[Ranked], vector: Vector, surroundings: Surroundings, terms: Sequence[Term]
+    ) -> list[Hit]:
         chunks = dict(self._store.chunks_by_ids([one.candidate.id for one in ranked]))
         ids = np.array(sorted(chunks), dtype=np.int64)
         similarities = dict(pairs(ids, self._index.similarities(vector, ids)))
+        weights = dict(pairs(ids, word_weights(ids, surroundings, np.array([term.weight for term in terms]))))
         return [
             Hit(
                 id=one.candidate.id,
@@ -185,7 +192,9 @@ class MemorySearch:
                 vector_rank=one.vector_rank,
                 word_rank=one.word_rank,
                 word_score=one.candidate.word_score,
+                word_weight=weights[one.candidate.id],
                 is_wish=one.candidate.is_wish,
+                is_of_named_time=one.candidate.nearness > 0,
             )
             for one in ranked
             if one.candidate.id in chunks and not chunks[one.candidate.id].deleted

@@ -2,8 +2,9 @@
 
 from halo_weave.engine.protocol import Token
 from halo_weave.errors import EngineError
+from halo_weave.memory.search import Hit
 from halo_weave.session.window import Window
-from halo_weave.weave import resurrection
+from halo_weave.weave import restraint, resurrection
 from halo_weave.weave.resurrection import Candidate, ResurrectionPlan
 
 FOUND_AT_MOST = 100
@@ -16,11 +17,12 @@ def plan_recall(window: Window, message: str, budget: int, before: int) -> Resur
         return NOTHING
     hits = window.memory.search(message, limit=FOUND_AT_MOST)
     found = {hit.chunk.key: hit.chunk for hit in hits}
-    candidates = [
-        Candidate(hit.chunk.key, hit.score, hit.similarity, hit.vector_rank, hit.word_rank, hit.is_wish)
+    dormant = [
+        candidate_of(hit)
         for hit in hits
         if hit.chunk.key not in window.life.context and hit.chunk.first_position < before
     ]
+    candidates = restraint.needed(dormant, max((hit.score for hit in hits), default=0.0))
     groups = [key for candidate in candidates for key in resurrection.group_keys(candidate.key)]
     return resurrection.plan(
         candidates,
@@ -28,6 +30,19 @@ def plan_recall(window: Window, message: str, budget: int, before: int) -> Resur
         window.life.dormant(groups, found),
         budget=budget,
         starting=window.life.starting_brightness(),
+    )
+
+
+def candidate_of(hit: Hit) -> Candidate:
+    return Candidate(
+        key=hit.chunk.key,
+        score=hit.score,
+        similarity=hit.similarity,
+        vector_rank=hit.vector_rank,
+        word_rank=hit.word_rank,
+        is_wish=hit.is_wish,
+        word_weight=hit.word_weight,
+        is_of_named_time=hit.is_of_named_time,
     )
 
 

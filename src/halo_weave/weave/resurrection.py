@@ -32,6 +32,8 @@ class Candidate(NamedTuple):
     vector_rank: int | None = None
     word_rank: int | None = None
     is_wish: bool = False
+    word_weight: float = 0.0
+    is_of_named_time: bool = False
 
 
 class Dormant(NamedTuple):

@@ -44,6 +44,7 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     resurrection: Annotated[
         bool, msgspec.Meta(description="Whether related text returns from the memory with each message.")
     ] = True
+    # 512: what returns has to be read before the first word of the reply, some ten seconds a thousand tokens here.
     resurrection_cap: Annotated[
         int,
         msgspec.Meta(
@@ -51,7 +52,7 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             le=16_777_216,
             description="Tokens that may return with one message; 0 for all that there is room for.",
         ),
-    ] = 0
+    ] = 512
     resurrection_brightness: Annotated[
         ResurrectionBrightness,
         msgspec.Meta(
