@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -148,5 +149,5 @@ class Candidates:
         return self._wanted.metadata is not None
 
 
-def pairs(ids: NDArray[np.int64], values: NDArray[np.float32]) -> list[tuple[int, float]]:
+def pairs(ids: NDArray[np.int64], values: NDArray[np.floating[Any]]) -> list[tuple[int, float]]:
     return list(zip(ids.tolist(), values.tolist(), strict=True))
