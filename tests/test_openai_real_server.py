@@ -18,7 +18,7 @@ from halo_weave.memory.openai_embedder import OpenAIEmbedder
 from halo_weave.paths import bundled_minilm_folder, bundled_model_path
 from llama_server import running_llama_server
 
-GREEDY = GenerationSettings(temperature=0, max_tokens=12)
+GREEDY = GenerationSettings(temperature=0, repeat_penalty=1, max_tokens=12)
 
 
 @pytest.fixture(scope="module")

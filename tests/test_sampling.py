@@ -10,6 +10,7 @@ from halo_weave.engine.llamacpp.library import load_library
 from halo_weave.engine.llamacpp.sampling import REPEAT_WINDOW, Sampler
 from halo_weave.engine.protocol import GenerationSettings
 
+UNPENALISED = 1
 LOGITS = np.array([1.0, 3.0, 2.0, -1.0, 2.9], dtype=np.float32)
 
 
@@ -24,10 +25,10 @@ def chosen(settings: GenerationSettings, count: int = 1, recent: Sequence[int] =
 @pytest.mark.parametrize(
     "settings",
     [
-        GenerationSettings(temperature=0),
-        GenerationSettings(temperature=5, top_k=1),
-        GenerationSettings(temperature=5, top_p=0.01),
-        GenerationSettings(temperature=5, min_p=1.0),
+        GenerationSettings(temperature=0, repeat_penalty=UNPENALISED),
+        GenerationSettings(temperature=5, top_k=1, repeat_penalty=UNPENALISED),
+        GenerationSettings(temperature=5, top_p=0.01, repeat_penalty=UNPENALISED),
+        GenerationSettings(temperature=5, min_p=1.0, repeat_penalty=UNPENALISED),
     ],
 )
 def test_each_of_these_always_takes_the_likeliest(settings: GenerationSettings) -> None:
@@ -35,14 +36,18 @@ def test_each_of_these_always_takes_the_likeliest(settings: GenerationSettings) 
 
 
 def test_choices_follow_the_probabilities_of_the_model() -> None:
-    counts = Counter(chosen(GenerationSettings(temperature=1, top_p=1, top_k=0, seed=5), 20_000))
+    counts = Counter(
+        chosen(GenerationSettings(temperature=1, top_p=1, top_k=0, seed=5, repeat_penalty=UNPENALISED), 20_000)
+    )
     expected = np.exp(LOGITS) / np.exp(LOGITS).sum()
     for token, share in enumerate(expected):
         assert counts[token] / 20_000 == pytest.approx(share, abs=0.015)
 
 
 def test_top_k_leaves_only_the_likeliest_few() -> None:
-    assert set(chosen(GenerationSettings(temperature=3, top_p=1, top_k=2, seed=1), 200)) == {1, 4}
+    assert set(
+        chosen(GenerationSettings(temperature=3, top_p=1, top_k=2, seed=1, repeat_penalty=UNPENALISED), 200)
+    ) == {1, 4}
 
 
 def test_the_same_seed_gives_the_same_choices_and_no_seed_others() -> None:
@@ -56,7 +61,7 @@ def test_a_repeat_penalty_holds_back_what_was_said_lately() -> None:
     settings = GenerationSettings(temperature=0, repeat_penalty=1.5)
     assert chosen(settings, recent=[1]) == [4]
     assert chosen(settings, 2) == [1, 4]
-    assert chosen(GenerationSettings(temperature=0), recent=[1]) == [1]
+    assert chosen(GenerationSettings(temperature=0, repeat_penalty=UNPENALISED), recent=[1]) == [1]
 
 
 def test_a_repeat_penalty_reaches_back_just_as_far_as_it_says() -> None:
@@ -67,3 +72,7 @@ def test_a_repeat_penalty_reaches_back_just_as_far_as_it_says() -> None:
     most_of_all_zero = np.array([9.0, 3.0, 2.0, -1.0, 2.9], dtype=np.float32)
     assert (sampler.choose(most_of_all_zero), sampler.choose(LOGITS)) == (0, 1)
     sampler.close()
+
+
+def test_unless_told_otherwise_what_was_said_lately_is_held_back_a_little() -> None:
+    assert chosen(GenerationSettings(temperature=0), recent=[1]) == [4]

@@ -88,9 +88,13 @@ class GenerationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     min_p: Annotated[
         float, msgspec.Meta(ge=0, le=1, description="Leave out tokens less likely than this share of the likeliest.")
     ] = 0.0
+    # 1.1: without it small models, the bundled one among them, write the same sentence again and again.
     repeat_penalty: Annotated[
-        float, msgspec.Meta(gt=0, le=10, description="Above 1, tokens of the last 64 become less likely.")
-    ] = 1.0
+        float,
+        msgspec.Meta(
+            gt=0, le=10, description="Above 1, tokens of the last 64 become less likely; 1 leaves them alone."
+        ),
+    ] = 1.1
     seed: (
         Annotated[int, msgspec.Meta(ge=0, le=2**32 - 2, description="The same seed and context give the same text.")]
         | None
