@@ -23,11 +23,12 @@ from halo_weave.memory.embedding import EmbedderSettings
 from halo_weave.memory.memory_settings import MemorySettings
 from halo_weave.memory.search_settings import SearchSettings
 from halo_weave.session.settings import ChatSettings, PreviewSettings, ReflectionSettings, ToolSettings, WindowSettings
+from halo_weave.text.server_address import HIDDEN, without_password
 from halo_weave.weave.brightness.settings import ScorerSettings
 from halo_weave.weave.settings import WeaveSettings
 
 ENVIRONMENT_PREFIX = "HALO_"
-HIDDEN_VALUE = "(hidden)"
+HIDDEN_VALUE = HIDDEN
 Source = Literal["default", "file", "environment", "command line"]
 
 
@@ -102,9 +103,11 @@ def describe_settings() -> Iterator[SettingDescription]:
 
 
 def present_value(settings: Settings, name: str) -> Any:
-    """The value of a dotted name, fit to be shown: a key that is set is hidden."""
+    """The value of a dotted name, fit to be shown: a key that is set is hidden, and a password in an address."""
     section, _, field = name.partition(".")
     value = getattr(getattr(settings, section), field)
+    if is_address(name):
+        return without_password(value)
     return HIDDEN_VALUE if value and is_secret(name) else value
 
 
@@ -244,8 +247,14 @@ def is_secret(name: str) -> bool:
     return name.lower().endswith("api_key")
 
 
+def is_address(name: str) -> bool:
+    return name.lower().endswith("url")
+
+
 def _shown(name: str, value: Any) -> str:
     shown = HIDDEN_VALUE if is_secret(name) else repr(value)
+    if is_address(name) or "://" in shown:
+        shown = without_password(shown)
     return shown if len(shown) <= 80 else shown[:77] + "..."
 
 
