@@ -10,6 +10,7 @@ from halo_weave.config import (
     Settings,
     Source,
     checked_value,
+    config_text,
     describe_settings,
     is_address,
     is_secret,
@@ -82,7 +83,7 @@ def _change(call: Call) -> SettingsChanged:
         if not _is_kept_hidden(program.settings, name, value)
     }
     with _writing:
-        before = settings_file.read(layers.file)
+        before = config_text(layers.file)
         settings_file.replace(layers.file, settings_file.changed(before, wanted))
         try:
             settings = load_settings(*layers)

@@ -27,15 +27,6 @@ def changed(text: str, values: Mapping[str, Any]) -> str:
         raise SettingError(f"The settings file cannot be changed: {error}.") from error
 
 
-def read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingError(f"The file {file} cannot be read: {error}.") from error
-
-
 def replace(file: Path, text: str) -> None:
     """The new text wholly or not at all; a file that was private stays so."""
     temporary: Path | None = None
