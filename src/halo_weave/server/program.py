@@ -14,6 +14,7 @@ from halo_weave.engine.opening import open_engine
 from halo_weave.engine.protocol import Engine
 from halo_weave.errors import EngineUnavailable, StoreUnavailable, WindowBusy
 from halo_weave.memory.memory import open_memory
+from halo_weave.private_files import make_private_folder
 from halo_weave.server.bulletin import Bulletin
 from halo_weave.server.deletions import Deletions
 from halo_weave.server.engine_keeper import EngineKeeper, OpenEngine
@@ -56,7 +57,7 @@ class Program:
         self.bulletin = Bulletin()
         self.figures = TurnFigures()
         settings = self.settings
-        settings.memory.file.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(settings.memory.file.parent)
         self.memory = open_memory(
             settings.memory.file,
             settings.embedder,
