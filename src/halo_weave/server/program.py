@@ -22,6 +22,7 @@ from halo_weave.server.feed import Feed
 from halo_weave.server.figures import TurnFigures
 from halo_weave.server.jobs import Jobs
 from halo_weave.server.refusals import NotFound
+from halo_weave.server.temporary_files import TemporaryFiles
 from halo_weave.server.turn_queue import TurnQueue
 from halo_weave.session.hub import Hub
 from halo_weave.session.reflection import Reflecting
@@ -65,6 +66,7 @@ class Program:
             exact_up_to_chunks=settings.memory.exact_up_to_chunks,
             notice=_log.warning,
         )
+        self.temporary = TemporaryFiles(settings.memory.file.with_name(f"{settings.memory.file.name}-temporary"))
         self._sizes = ChunkSizes(settings.memory.chunk_min_tokens, settings.memory.chunk_max_tokens)
         self.deletions = Deletions(self.memory)
         self._opened_tools = ExitStack()
@@ -164,6 +166,7 @@ class Program:
         if self._hub is not None:
             self._hub.close()
         self.is_saved.set()
+        self.temporary.close()
         self._opened_tools.close()
         if self.keeper.engine is not None:
             self.keeper.engine.close()
