@@ -161,6 +161,14 @@ def test_an_answer_that_nobody_takes_is_given_up(more: bytes) -> None:
         until(lambda: server.connections == 0)
 
 
+@pytest.mark.parametrize("more", [b"a: b\r\n" * 300, b"a: " + b"b" * 9000 + b"\r\n", b"Content-Length: 2\r\n"])
+def test_an_upgrade_that_the_websocket_library_cannot_read_is_answered(more: bytes) -> None:
+    asked = b"Upgrade: websocket\r\nConnection: Upgrade, close\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    with limited(PATIENT) as server, connected(server.address) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n" + asked + more + b"\r\nxx")
+        assert read_to_end(connection).startswith(b"HTTP/1.1 200 ")
+
+
 def test_beyond_the_most_connections_each_new_one_is_refused_at_once() -> None:
     with limited(PATIENT._replace(most=3)) as server, ExitStack() as opened:
         held = [opened.enter_context(connected(server.address)) for _ in range(3)]

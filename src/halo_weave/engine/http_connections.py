@@ -14,6 +14,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 _MOST_CONNECTIONS, _FEWEST_CONNECTIONS = 256, 8
+_MOST_UPGRADE_HEADERS, _LONGEST_UPGRADE_LINE = 100, 8000
 _TOO_MANY = b"Too many connections are open; try again later.\n"
 _REFUSAL = (
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nRetry-After: 10\r\nConnection: close\r\n"
@@ -82,8 +83,14 @@ class _BoundedHttp(H11Protocol):
         super().handle_websocket_upgrade(event)
 
     def _should_upgrade(self) -> bool:
-        """Others are answered as if they had not asked for it."""
-        return self.scope["method"] == "GET" and self.scope["http_version"] == "1.1" and super()._should_upgrade()
+        """Others are answered as if they had not asked for it: the WebSocket library would leave them unanswered."""
+        is_plain = self.scope["method"] == "GET" and self.scope["http_version"] == "1.1"
+        names = {name for name, _ in self.headers}
+        has_body = bool(names & {b"content-length", b"transfer-encoding"})
+        sizes = [len(name) + len(value) for name, value in self.headers]
+        sizes.append(len(self.scope["raw_path"]) + len(self.scope["query_string"]))
+        is_small = len(sizes) <= _MOST_UPGRADE_HEADERS and max(sizes) <= _LONGEST_UPGRADE_LINE
+        return is_plain and is_small and not has_body and super()._should_upgrade()
 
     def send_400_response(self, msg: str) -> None:
         # What a client sends can become malformed while it is being answered, or when it was.
