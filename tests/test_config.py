@@ -17,11 +17,13 @@ from halo_weave.config import (
     HIDDEN_VALUE,
     SettingDescription,
     Settings,
+    config_text,
     describe_settings,
     load_settings,
     present_value,
 )
 from halo_weave.errors import SettingError
+from halo_weave.server import settings_file
 
 DESCRIPTIONS = {setting.name: setting for setting in describe_settings()}
 BOUNDED = [setting for setting in DESCRIPTIONS.values() if setting.minimum is not None or setting.maximum is not None]
@@ -250,6 +252,61 @@ def test_a_file_that_is_not_toml_is_refused_in_one_sentence(tmp_path: Path, cont
 def test_a_file_that_cannot_be_read_is_refused_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="cannot be read"):
         load_settings({}, {}, tmp_path)
+
+
+DEEP_TOML = [
+    "a = " + "[" * 20_000,
+    "engine.url = " + "[" * 20_000 + "]" * 20_000,
+    "engine.url = " + "{a=" * 20_000 + "1" + "}" * 20_000,
+    "[engine" + ".a" * 20_000 + "]",
+    "engine" + ".a" * 20_000 + " = 1",
+]
+
+
+@pytest.mark.parametrize("content", DEEP_TOML)
+def test_a_file_that_is_nested_too_deeply_is_refused_in_one_sentence(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(content)
+    with pytest.raises(SettingError, match=rf"^The file {file} is nested too deeply.*\.$"):
+        load_settings({}, {}, file)
+    with pytest.raises(SettingError, match=r"nested more than 100 levels deep.*\.$"):
+        settings_file.changed(content, {"engine.url": "x"})
+
+
+def test_a_byte_order_mark_is_no_part_of_the_settings(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_bytes(b"\xef\xbb\xbf[engine]\r\nthreads = 3\r\n")
+    assert load_settings({}, {}, file).engine.threads == 3
+    settings_file.replace(file, settings_file.changed(config_text(file), {"engine.threads": 4}))
+    assert load_settings({}, {}, file).engine.threads == 4
+
+
+def test_a_file_that_is_too_large_for_settings_is_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("# " + "x" * 1_100_000)
+    for read in (config_text, lambda file: load_settings({}, {}, file)):
+        with pytest.raises(SettingError, match=r"more than 1 MB.*\.$"):
+            read(file)
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfea\x00", b"engine.threads = " + b"9" * 5000, b"a = \x00", None])
+def test_each_reader_of_the_file_refuses_it_in_one_sentence(tmp_path: Path, content: bytes | None) -> None:
+    file = tmp_path / "config.toml"
+    file.mkdir() if content is None else file.write_bytes(content)
+
+    def change(file: Path) -> None:
+        settings_file.changed(config_text(file), {"engine.threads": 4})
+
+    for use in (change, lambda file: load_settings({}, {}, file)):
+        with pytest.raises(SettingError) as refused:
+            use(file)
+        assert "\n" not in str(refused.value)
+        assert str(refused.value).endswith(".")
+
+
+def test_a_list_that_is_nested_too_deeply_is_refused() -> None:
+    with pytest.raises(SettingError, match=r"generation\.stop"):
+        load_settings({"generation.stop": "[" * 20_000}, {}, NOWHERE)
 
 
 def test_a_list_may_be_one_plain_text() -> None:

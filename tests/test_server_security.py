@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from websockets.exceptions import InvalidStatus
 
+from halo_weave.engine.protocol import Engine
+from halo_weave.engine.settings import EngineSettings
+from halo_weave.errors import EngineUnavailable
 from halo_weave.server.security import COOKIE, TOKEN_FILE, stored_token
-from served import Served, served
+from served import Served, served, until
 
 TOKEN = "a-token-that-is-long-enough-for-everybody"
 
@@ -48,7 +51,17 @@ def test_this_machine_has_several_names(server: Served, host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", ["http://evil.example", "null", "http://localhost:1", "file://", "https://127.0.0.1"]
+    "origin",
+    [
+        "http://evil.example",
+        "null",
+        "http://localhost:1",
+        "file://",
+        "https://127.0.0.1",
+        "http://[",
+        "http://[::1",
+        "",
+    ],
 )
 def test_another_origin_is_refused(server: Served, origin: str) -> None:
     assert server.http.get("/api/status", headers={"Origin": origin}).status_code == 403
@@ -99,6 +112,35 @@ def test_nothing_but_signs_of_life_without_the_token(guarded: Served) -> None:
             assert client.get("/api/status", headers={"Authorization": header}).status_code == 401
     with pytest.raises(InvalidStatus), guarded.socket("/api/events", {"Cookie": f"{COOKIE}=wrong"}):
         pass
+
+
+@pytest.mark.parametrize(
+    "cookies",
+    [
+        'theme="dark; {ours}',
+        "bad[name]=1; {ours}",
+        "a=b=c; =; ;; {ours}",
+        '{ours}; json={{"a": [1, 2]}}',
+        f"{{ours}}; {COOKIE}=of-another-server",
+    ],
+)
+def test_cookies_of_others_do_not_hide_ours(guarded: Served, cookies: str) -> None:
+    with plain(guarded) as client:
+        sent = {"Cookie": cookies.format(ours=f"{COOKIE}={TOKEN}")}
+        assert client.get("/api/status", headers=sent).status_code == 200
+        assert client.get("/api/status", headers={"Cookie": cookies.format(ours=f"{COOKIE}=x")}).status_code == 401
+
+
+def test_strangers_learn_only_whether_the_model_can_be_used(tmp_path: Path) -> None:
+    def away(_: EngineSettings) -> Engine:
+        raise EngineUnavailable("There is no model at /home/somebody/secret.gguf.")
+
+    with served(tmp_path, host="0.0.0.0", token=TOKEN, open_engine=away, waits=False) as one, plain(one) as client:
+        until(lambda: one.program.keeper.standing.state == "away")
+        answer = client.get("/readyz")
+        assert answer.status_code == 503
+        assert answer.text == "The model cannot be used; /api/status says why.\n"
+        assert "secret.gguf" in one.get("/api/status")["engine"]["text"]
 
 
 def test_the_link_with_the_token_lets_a_browser_in(guarded: Served) -> None:

@@ -1,7 +1,6 @@
 """Export, import, backup and re-embedding over HTTP: whole or not at all, with progress, and stoppable."""
 
 import sqlite3
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,7 @@ def test_a_bad_file_changes_nothing_and_leaves_nothing_behind(tmp_path: Path, co
         assert job["state"] == "failed"
         assert job["error"].startswith("The file cannot be imported")
         assert one.get("/api/status")["memory"]["chunks"] == 0
-        assert not list(Path(tempfile.gettempdir()).glob("halo-weave-*.part"))
+        assert not list((tmp_path / "halo.db-temporary").rglob("*.part"))
 
 
 def test_a_backup_is_a_whole_memory(tmp_path: Path) -> None:

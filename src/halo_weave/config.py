@@ -23,11 +23,13 @@ from halo_weave.memory.embedding import EmbedderSettings
 from halo_weave.memory.memory_settings import MemorySettings
 from halo_weave.memory.search_settings import SearchSettings
 from halo_weave.session.settings import ChatSettings, PreviewSettings, ReflectionSettings, ToolSettings, WindowSettings
+from halo_weave.text.server_address import HIDDEN, without_password
 from halo_weave.weave.brightness.settings import ScorerSettings
 from halo_weave.weave.settings import WeaveSettings
 
 ENVIRONMENT_PREFIX = "HALO_"
-HIDDEN_VALUE = "(hidden)"
+HIDDEN_VALUE = HIDDEN
+_LARGEST_FILE_BYTES = 1024 * 1024
 Source = Literal["default", "file", "environment", "command line"]
 
 
@@ -102,9 +104,11 @@ def describe_settings() -> Iterator[SettingDescription]:
 
 
 def present_value(settings: Settings, name: str) -> Any:
-    """The value of a dotted name, fit to be shown: a key that is set is hidden."""
+    """The value of a dotted name, fit to be shown: a key that is set is hidden, and a password in an address."""
     section, _, field = name.partition(".")
     value = getattr(getattr(settings, section), field)
+    if is_address(name):
+        return without_password(value)
     return HIDDEN_VALUE if value and is_secret(name) else value
 
 
@@ -162,7 +166,30 @@ def _layered(
     return {name: (value, source) for values, source in layers for name, value in values.items()}
 
 
+def config_text(file: Path) -> str:
+    """What stands in the file, nothing if there is none. SettingError if it cannot be read as text of a sane size."""
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(_LARGEST_FILE_BYTES + 1)
+        if len(content) > _LARGEST_FILE_BYTES:
+            raise SettingError(f"The file {file} has more than 1 MB, too much for settings; make it smaller.")
+        return content.decode("utf-8-sig")  # some editors put a byte order mark first
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise SettingError(f"The file {file} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise SettingError(f"The file {file} is not valid TOML: {error}.") from error
+
+
 def _file_values(file: Path) -> dict[str, Any]:
+    try:
+        return _checked_file(file)
+    except RecursionError:
+        raise SettingError(f"The file {file} is nested too deeply; settings are tables with plain values.") from None
+
+
+def _checked_file(file: Path) -> dict[str, Any]:
     source = f"the file {file}"
     values = {}
     for section, named in _read_toml(file).items():
@@ -177,13 +204,10 @@ def _file_values(file: Path) -> dict[str, Any]:
 
 
 def _read_toml(file: Path) -> dict[str, Any]:
+    text = config_text(file)
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise SettingError(f"The file {file} cannot be read: {error.strerror}.") from error
-    except ValueError as error:  # both bad TOML and text that is not UTF-8
+        return tomllib.loads(text)
+    except ValueError as error:  # numbers of thousands of digits too
         raise SettingError(f"The file {file} is not valid TOML: {error}.") from error
 
 
@@ -216,7 +240,7 @@ def _list_of_text(text: str) -> Any:
         return [text] if text else []
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return text
 
 
@@ -244,8 +268,14 @@ def is_secret(name: str) -> bool:
     return name.lower().endswith("api_key")
 
 
+def is_address(name: str) -> bool:
+    return name.lower().endswith("url")
+
+
 def _shown(name: str, value: Any) -> str:
     shown = HIDDEN_VALUE if is_secret(name) else repr(value)
+    if is_address(name) or "://" in shown:
+        shown = without_password(shown)
     return shown if len(shown) <= 80 else shown[:77] + "..."
 
 

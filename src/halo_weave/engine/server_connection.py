@@ -12,6 +12,7 @@ import httpx2
 import msgspec
 
 from halo_weave.errors import EngineProtocolError, EngineUnavailable, HaloError, SettingError
+from halo_weave.text.server_address import without_password
 
 _T = TypeVar("_T")
 # Shorter than any server keeps an idle connection, so that none is used just when the server ends it.
@@ -59,7 +60,7 @@ class ServerConnection(ABC):
 
     def __init__(self, url: str, api_key: str, *, answer_s: float, silence_s: float, connect_s: float = 5.0) -> None:
         parsed = _parsed(url)
-        self.url = str(parsed).rstrip("/")
+        self._address = str(parsed).rstrip("/")
         self._answer_s = answer_s
         self._silence_s = silence_s
         self._connect_s = connect_s
@@ -74,6 +75,11 @@ class ServerConnection(ABC):
         self._requests = client(httpx2.Limits(keepalive_expiry=_KEEP_ALIVE_S))
         # A fresh socket for each stream, so that it is announced, and cutting it never hits another request.
         self._streams = client(httpx2.Limits(max_keepalive_connections=0))
+
+    @property
+    def url(self) -> str:
+        """The server's address, to be shown."""
+        return without_password(self._address)
 
     def get(self, path: str, kind: type[_T]) -> _T:
         return self._answer("GET", path, None, kind, self._answer_s)
@@ -119,7 +125,9 @@ class ServerConnection(ABC):
     def _request(self, method: str, path: str, body: bytes | None, timeout_s: float) -> httpx2.Request:
         timeout = httpx2.Timeout(timeout_s, connect=min(timeout_s, self._connect_s))
         headers = None if body is None else {"Content-Type": "application/json"}
-        return self._requests.build_request(method, self.url + path, content=body, headers=headers, timeout=timeout)
+        return self._requests.build_request(
+            method, self._address + path, content=body, headers=headers, timeout=timeout
+        )
 
     def _answer(self, method: str, path: str, body: bytes | None, kind: type[_T], timeout_s: float) -> _T:
         request = self._request(method, path, body, timeout_s)
@@ -162,7 +170,9 @@ def _parsed(url: str) -> httpx2.URL:
         parsed = httpx2.URL(url.strip())
         if parsed.scheme in ("http", "https") and parsed.host:
             return parsed
-    raise SettingError(f"The model server's address must look like http://127.0.0.1:5001, not {url!r}.")
+    raise SettingError(
+        f"The model server's address must look like http://127.0.0.1:5001, not {without_password(url)!r}."
+    )
 
 
 def is_loopback(host: str) -> bool:

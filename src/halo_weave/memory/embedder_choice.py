@@ -1,8 +1,8 @@
 """Which embedder a memory's vectors are of, and how it is opened again when the settings name another one by now.
 
-How each embedder was opened is kept in a file beside the memory, without keys. It is a note, no part of the record: if
-it is lost, the bundled embedder and the one of the settings are still known. A server that the settings no longer name
-is not asked any more: it would be sent what is said.
+How each embedder was opened is kept in a file beside the memory, without keys and passwords. It is a note, no part of
+the record: if it is lost, the bundled embedder and the one of the settings are still known. A server that the settings
+no longer name is not asked any more: it would be sent what is said.
 """
 
 import os
@@ -16,6 +16,7 @@ import msgspec
 from halo_weave.errors import EmbedderError
 from halo_weave.memory import minilm
 from halo_weave.memory.embedding import Embedder, EmbedderSettings, open_embedder
+from halo_weave.text.server_address import without_password
 
 Notice = Callable[[str], None]
 """Takes a line for the person who uses the memory."""
@@ -70,13 +71,14 @@ class EmbedderChoice:
         if name == minilm.NAME:
             return EmbedderSettings()
         noted = self._notes().get(name)
-        # Keys are not written down; the present one counts for the same server only.
-        if noted is not None and noted.url == self._settings.url:
-            return msgspec.structs.replace(noted, api_key=self._settings.api_key)
+        # Keys and passwords are not written down; the present ones count for the same server only.
+        if noted is not None and without_password(noted.url) == without_password(self._settings.url):
+            return msgspec.structs.replace(noted, url=self._settings.url, api_key=self._settings.api_key)
         return noted
 
     def _note(self, name: str, settings: EmbedderSettings) -> None:
-        notes, settings = self._notes(), msgspec.structs.replace(settings, api_key="")
+        notes = self._notes()
+        settings = msgspec.structs.replace(settings, url=without_password(settings.url), api_key="")
         if settings.kind == "minilm" or notes.get(name) == settings:
             return
         with suppress(OSError):

@@ -25,7 +25,7 @@ def partial_file(folder: Path) -> Iterator[Path]:
     path = Path(name)
     try:
         with os.fdopen(handle, "rb"):
-            _try_lock(handle)
+            try_lock(handle)
             yield path
     finally:
         path.unlink(missing_ok=True)
@@ -38,7 +38,7 @@ def new_file(path: Path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         with os.fdopen(handle, "rb+") as file:
-            _try_lock(handle)
+            try_lock(handle)
             yield temporary
             os.fsync(file.fileno())
         # Closed first: once the file has its name, this process may open it as a memory, and closing any handle of a
@@ -60,7 +60,7 @@ def sweep(folder: Path) -> None:
 def _remove_if_left(path: Path) -> None:
     handle = os.open(path, os.O_RDWR)
     try:
-        if time.time() - os.fstat(handle).st_mtime > _YOUNG_S and _try_lock(handle):
+        if time.time() - os.fstat(handle).st_mtime > _YOUNG_S and try_lock(handle):
             for companion in _COMPANIONS:
                 path.with_name(path.name + companion).unlink(missing_ok=True)
             path.unlink()
@@ -80,13 +80,13 @@ def _sync_folder(folder: Path) -> None:
 
 if sys.platform == "win32":
 
-    def _try_lock(handle: int) -> bool:  # noqa: ARG001
+    def try_lock(handle: int) -> bool:  # noqa: ARG001
         return False
 
 else:
     import fcntl
 
-    def _try_lock(handle: int) -> bool:
+    def try_lock(handle: int) -> bool:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

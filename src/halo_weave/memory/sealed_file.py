@@ -16,6 +16,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from halo_weave.private_files import make_private_folder
+
 MARK_BYTES = 8
 _TRAILER = struct.Struct(f"<II{MARK_BYTES}s")
 _SECTION_BYTES = 1 << 23
@@ -31,7 +33,7 @@ class SealedFile(NamedTuple):
 def write_sealed(path: Path, mark: bytes, write: Callable[[BinaryIO], bytes | None]) -> bool:
     """In place of what is there, whole or not at all. `write` writes the content and gives the header, or None to
     give up."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(path.parent)
     _remove_abandoned(path)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", suffix=".part", dir=path.parent)
     os.close(handle)

@@ -11,6 +11,7 @@ from halo_weave.memory.file_lock import FileLock
 from halo_weave.memory.partial_files import new_file, partial_file, sweep
 from halo_weave.memory.sqlite_errors import read_only, store_error
 from halo_weave.memory.sqlite_schema import APPLICATION_ID, MIGRATIONS
+from halo_weave.private_files import make_private_folder
 
 _OLDEST_SQLITE = (3, 37, 0)
 _CACHE_KIB = 32 * 1024
@@ -155,7 +156,7 @@ class Database:
             self._switch_to_wal()
 
     def _create(self) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self.path.parent)
         with self._lock.held():
             if self.path.exists():
                 return

@@ -26,6 +26,7 @@ from halo_weave.memory.index_building import write_index_file
 from halo_weave.memory.nearest import Ids, Nearest, Similarities, best_first, best_of, similarities_to
 from halo_weave.memory.records import VectorChanges
 from halo_weave.memory.store import Store
+from halo_weave.private_files import make_private_folder
 
 EXACT_UP_TO_CHUNKS = 50_000
 
@@ -228,7 +229,7 @@ class VectorIndex:
     def _build(self, path: Path, end: int) -> None:
         give_way()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(path.parent)
             with closing(FileLock(path.with_name(f"{path.name}-lock"), timeout_s=0)) as lock:
                 while not self._build_or_take(path, end, lock):
                     if self._is_closing.wait(_LOOK_AGAIN_AFTER_S):

@@ -2,9 +2,7 @@
 
 import asyncio
 import logging
-import os
 import re
-import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -136,7 +134,7 @@ def _answering(program: Program, endpoint: Endpoint, threads: ThreadPoolExecutor
         try:
             _require_own_page(endpoint, request)
             if endpoint.takes_file:
-                file = await _received(request)
+                file = await _received(request, program)
             body = await _body(request) if endpoint.body is not None else b""
             work = _Work(program, endpoint, request, body, file)
             return await asyncio.get_running_loop().run_in_executor(threads, work.run)
@@ -204,12 +202,11 @@ async def _body(request: Request) -> bytes:
     return bytes(body)
 
 
-async def _received(request: Request) -> Path:
+async def _received(request: Request, program: Program) -> Path:
     """The body in a temporary file, which is the endpoint's to remove."""
-    handle, name = tempfile.mkstemp(prefix="halo-weave-", suffix=".part")
-    path, size = Path(name), 0
+    path, size = _place_for_file(program), 0
     try:
-        with os.fdopen(handle, "wb") as file:
+        with path.open("wb") as file:
             async for chunk in request.stream():
                 size += len(chunk)
                 if size > LARGEST_FILE_BYTES:
@@ -221,6 +218,13 @@ async def _received(request: Request) -> Path:
             raise StoreUnavailable(f"The file cannot be set aside: {error.strerror}.") from error
         raise
     return path
+
+
+def _place_for_file(program: Program) -> Path:
+    try:
+        return program.temporary.new_file(".part")
+    except OSError as error:
+        raise StoreUnavailable(f"The file cannot be set aside: {error.strerror}.") from error
 
 
 def _decoded(body: bytes, kind: Any) -> Any:

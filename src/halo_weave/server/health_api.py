@@ -5,7 +5,14 @@ import msgspec
 from halo_weave import __version__
 from halo_weave.server import status
 from halo_weave.server.endpoints import Call, Endpoint, PlainText
+from halo_weave.server.engine_keeper import EngineState
 from halo_weave.server.program import Program
+
+_READINESS: dict[EngineState, str] = {
+    "ready": "ready",
+    "loading": "The model is being loaded.",
+    "away": "The model cannot be used; /api/status says why.",
+}
 
 
 class Alive(msgspec.Struct):
@@ -18,8 +25,9 @@ def _alive(_: Call) -> Alive:
 
 
 def _ready(call: Call) -> PlainText:
-    standing = call.program.keeper.standing
-    return PlainText(standing.text + "\n", 200 if standing.state == "ready" else 503)
+    """In general words: this is open to strangers, and why a model is away may name paths and servers."""
+    state = call.program.keeper.standing.state
+    return PlainText(_READINESS[state] + "\n", 200 if state == "ready" else 503)
 
 
 def _metrics(call: Call) -> PlainText:

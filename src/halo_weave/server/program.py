@@ -14,6 +14,7 @@ from halo_weave.engine.opening import open_engine
 from halo_weave.engine.protocol import Engine
 from halo_weave.errors import EngineUnavailable, StoreUnavailable, WindowBusy
 from halo_weave.memory.memory import open_memory
+from halo_weave.private_files import make_private_folder
 from halo_weave.server.bulletin import Bulletin
 from halo_weave.server.deletions import Deletions
 from halo_weave.server.engine_keeper import EngineKeeper, OpenEngine
@@ -21,6 +22,7 @@ from halo_weave.server.feed import Feed
 from halo_weave.server.figures import TurnFigures
 from halo_weave.server.jobs import Jobs
 from halo_weave.server.refusals import NotFound
+from halo_weave.server.temporary_files import TemporaryFiles
 from halo_weave.server.turn_queue import TurnQueue
 from halo_weave.session.hub import Hub
 from halo_weave.session.reflection import Reflecting
@@ -56,7 +58,7 @@ class Program:
         self.bulletin = Bulletin()
         self.figures = TurnFigures()
         settings = self.settings
-        settings.memory.file.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(settings.memory.file.parent)
         self.memory = open_memory(
             settings.memory.file,
             settings.embedder,
@@ -64,6 +66,7 @@ class Program:
             exact_up_to_chunks=settings.memory.exact_up_to_chunks,
             notice=_log.warning,
         )
+        self.temporary = TemporaryFiles(settings.memory.file.with_name(f"{settings.memory.file.name}-temporary"))
         self._sizes = ChunkSizes(settings.memory.chunk_min_tokens, settings.memory.chunk_max_tokens)
         self.deletions = Deletions(self.memory)
         self._opened_tools = ExitStack()
@@ -163,6 +166,7 @@ class Program:
         if self._hub is not None:
             self._hub.close()
         self.is_saved.set()
+        self.temporary.close()
         self._opened_tools.close()
         if self.keeper.engine is not None:
             self.keeper.engine.close()

@@ -14,9 +14,11 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from halo_weave import paths
+from halo_weave.engine.http_connections import ConnectionLimits, bounded_http, usual_limits
 from halo_weave.engine.kobold.server import listen
 from halo_weave.engine.server_connection import is_loopback
 from halo_weave.errors import SettingError
+from halo_weave.quiet_log import log_quietly
 from halo_weave.server.app import create_app
 from halo_weave.server.program import Program, layers_of
 from halo_weave.server.security import TOKEN_FILE, stored_token
@@ -33,6 +35,7 @@ def run(overrides: Mapping[str, str], *, host: str, port: int | None, opens_brow
     stopped = _Stopped()
     listener = free_listener(host) if port is None else listen(host, port)
     with listener:
+        log_quietly()
         token, is_new = (None, False) if is_loopback(host) else stored_token(paths.data_folder())
         program = Program(layers_of(overrides))
         server = uvicorn.Server(uvicorn_config(create_app(program, host, token), host))
@@ -78,14 +81,17 @@ def has_display(platform: str, environ: Mapping[str, str]) -> bool:
     return platform in ("darwin", "win32") or bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
 
 
-def uvicorn_config(app: ASGIApp, host: str) -> uvicorn.Config:
+def uvicorn_config(app: ASGIApp, host: str, limits: ConnectionLimits | None = None) -> uvicorn.Config:
+    limits = limits or usual_limits()
     return uvicorn.Config(
         app,
-        http="h11",
+        http=bounded_http(limits),
+        backlog=limits.most,
         ws="websockets-sansio",
         ws_max_size=_LARGEST_SOCKET_MESSAGE_BYTES,
         ws_per_message_deflate=not is_loopback(host),
         lifespan="on",
+        log_config=None,
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -10,8 +10,7 @@ import ipaddress
 import os
 import secrets
 import socket
-from collections.abc import Iterable, Mapping
-from http.cookies import CookieError, SimpleCookie
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -81,7 +80,8 @@ class Guard:
             await self._app(scope, receive, send)
             return
         headers = Headers(scope=scope)
-        send = _with_headers(send, headers.get("host", ""))
+        host = headers.get("host", "")
+        send = _with_headers(send, host if self._is_own(host) else "")
         refusal = self._refusal(scope, headers)
         if refusal is None:
             await self._app(scope, receive, send)
@@ -111,7 +111,7 @@ class Guard:
             response = RedirectResponse("/", 303)
             response.set_cookie(COOKIE, self._token, max_age=_YEAR_S, httponly=True, samesite="strict", path="/")
             return response
-        if self._is_token(_bearer(headers)) or self._is_token(_cookie(headers)):
+        if any(self._is_token(given) for given in (_bearer(headers), *_cookies(headers))):
             return None
         return _no(401, "This server needs its token; open the link that it printed when it was first started.")
 
@@ -144,7 +144,10 @@ def _name(host: str) -> str | None:
 
 
 def _is_same(origin: str, host: str) -> bool:
-    parts = urlsplit(origin)
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
     return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower() and not parts.path
 
 
@@ -153,12 +156,13 @@ def _bearer(headers: Mapping[str, str]) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def _cookie(headers: Mapping[str, str]) -> str:
-    try:
-        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    except CookieError:
-        return ""
-    return "" if cookie is None else cookie.value
+def _cookies(headers: Headers) -> Iterator[str]:
+    """Each value under our name. Other servers of this host set cookies too, malformed ones and some of our name."""
+    for header in headers.getlist("cookie"):
+        for cookie in header.split(";"):
+            name, _, value = cookie.partition("=")
+            if name.strip() == COOKIE:
+                yield value.strip().strip('"')
 
 
 def _no(status: int, sentence: str) -> Response:
@@ -167,7 +171,7 @@ def _no(status: int, sentence: str) -> Response:
 
 def _with_headers(send: Send, host: str) -> Send:
     # `'self'` does not mean WebSockets in every browser, so they are named as well.
-    sockets = f" ws://{host} wss://{host}" if _name(host) else ""
+    sockets = f" ws://{host} wss://{host}" if host else ""
     policy = (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
         f"connect-src 'self'{sockets}; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -7,14 +7,18 @@ import msgspec
 
 from halo_weave.config import (
     HIDDEN_VALUE,
+    Settings,
     Source,
     checked_value,
+    config_text,
     describe_settings,
+    is_address,
     is_secret,
     load_settings,
     present_value,
     setting_sources,
 )
+from halo_weave.errors import SettingError
 from halo_weave.server import settings_file
 from halo_weave.server.endpoints import Call, Endpoint
 from halo_weave.session.settings import WindowSettings
@@ -72,14 +76,14 @@ def _list(call: Call) -> list[SettingShape]:
 
 
 def _change(call: Call) -> SettingsChanged:
+    layers, program = call.program.layers, call.program
     wanted = {
         name: None if value is None and name in _NAMES else checked_value(name, value, "the page")
         for name, value in call.body.items()
-        if not (is_secret(name) and value == HIDDEN_VALUE)
+        if not _is_kept_hidden(program.settings, name, value)
     }
-    layers, program = call.program.layers, call.program
     with _writing:
-        before = settings_file.read(layers.file)
+        before = config_text(layers.file)
         settings_file.replace(layers.file, settings_file.changed(before, wanted))
         try:
             settings = load_settings(*layers)
@@ -97,6 +101,15 @@ def _change(call: Call) -> SettingsChanged:
         ],
         overridden=[name for name in wanted if sources[name] in ("environment", "command line")],
     )
+
+
+def _is_kept_hidden(settings: Settings, name: str, value: Any) -> bool:
+    """Whether this comes back as it was shown, because nobody changed it. A hidden password goes to no other server."""
+    if is_address(name) and isinstance(value, str) and f"{HIDDEN_VALUE}@" in value:
+        if value != present_value(settings, name):
+            raise SettingError(f"{name} has {HIDDEN_VALUE} in it, where a password was; type the whole address.")
+        return True
+    return is_secret(name) and bool(value == HIDDEN_VALUE)
 
 
 def _value(settings: Any, name: str) -> Any:

@@ -10,6 +10,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from halo_weave.errors import SettingError
+from halo_weave.private_files import make_private_folder
 
 
 def changed(text: str, values: Mapping[str, Any]) -> str:
@@ -27,20 +28,11 @@ def changed(text: str, values: Mapping[str, Any]) -> str:
         raise SettingError(f"The settings file cannot be changed: {error}.") from error
 
 
-def read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingError(f"The file {file} cannot be read: {error}.") from error
-
-
 def replace(file: Path, text: str) -> None:
     """The new text wholly or not at all; a file that was private stays so."""
     temporary: Path | None = None
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(file.parent)
         target = file.resolve()
         handle, name = tempfile.mkstemp(prefix=f".{target.name}-", suffix=".part", dir=target.parent)
         temporary = Path(name)

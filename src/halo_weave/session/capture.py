@@ -14,6 +14,7 @@ from halo_weave import __version__
 from halo_weave.engine.protocol import Attention
 from halo_weave.errors import InputError
 from halo_weave.memory.numbers import text_of_number
+from halo_weave.private_files import make_private_folder, new_private_file
 from halo_weave.session.describing import named
 from halo_weave.session.events import Event
 from halo_weave.session.window import Window
@@ -64,10 +65,13 @@ class Capture:
             started_at=window.clock(),
         )
         try:
-            folder.mkdir(parents=True)
-            (folder / HEADER_FILE).write_bytes(msgspec.json.encode(header))
-            self._index = (folder / INDEX_FILE).open("xb")
-            self._attention = (folder / ATTENTION_FILE).open("xb")
+            if not folder.parent.exists():
+                make_private_folder(folder.parent)
+            folder.mkdir(mode=0o700)
+            with new_private_file(folder / HEADER_FILE) as file:
+                file.write(msgspec.json.encode(header))
+            self._index = new_private_file(folder / INDEX_FILE)
+            self._attention = new_private_file(folder / ATTENTION_FILE)
         except FileExistsError:
             raise InputError(f"The folder {folder} is there already; a capture needs a new one.") from None
         except OSError as error:

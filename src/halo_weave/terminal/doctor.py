@@ -20,6 +20,7 @@ from halo_weave.errors import EmbedderError, HaloError
 from halo_weave.memory.embedding import EmbedderSettings
 from halo_weave.terminal import output
 from halo_weave.terminal.memory_health import MemoryFinding, examine_memory, memory_in_words
+from halo_weave.text.server_address import without_password
 
 
 class LibraryFinding(msgspec.Struct, frozen=True):
@@ -142,7 +143,7 @@ def _examine_engine(settings: EngineSettings) -> EngineFinding:
 
 def _engine_place(settings: EngineSettings) -> str:
     if settings.kind != "llamacpp":
-        return settings.url
+        return without_password(settings.url)
     return str(Path(settings.model).expanduser() if settings.model else paths.bundled_model_path())
 
 
@@ -187,7 +188,8 @@ def _seconds_to_reply(engine: Engine) -> float:
 
 def _examine_embedder(settings: EmbedderSettings) -> EmbedderFinding:
     if settings.kind == "openai":
-        return EmbedderFinding(settings.kind, settings.url, problem="" if settings.url else "embedder.url is not set.")
+        problem = "" if settings.url else "embedder.url is not set."
+        return EmbedderFinding(settings.kind, without_password(settings.url), problem=problem)
     if settings.kind == "gguf":
         file = Path(settings.model).expanduser()
         problem = "" if file.is_file() else f"There is no file {file}; set embedder.model to a GGUF embedding model."

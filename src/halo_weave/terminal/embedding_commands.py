@@ -11,6 +11,7 @@ from halo_weave.terminal.listing import write_json
 from halo_weave.terminal.memory_words import counted
 from halo_weave.terminal.opened_memory import opened_memory
 from halo_weave.terminal.progress import ProgressLine, stoppable
+from halo_weave.text.server_address import without_password
 
 INTERRUPTED = 130
 
@@ -51,7 +52,7 @@ def embed_missing(memory: Memory) -> tuple[int, int]:
 
 
 def _named(embedder: EmbedderSettings) -> str:
-    values = {"kind": embedder.kind, "model": embedder.model, "url": embedder.url}
+    values = {"kind": embedder.kind, "model": embedder.model, "url": without_password(embedder.url)}
     return ", ".join(f'embedder.{name} = "{value}"' for name, value in values.items() if value)
 
 

@@ -9,6 +9,7 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from halo_weave import paths
+from halo_weave.private_files import make_private_folder
 from halo_weave.terminal import output
 
 HISTORY_FILE = "chat_history"
@@ -43,8 +44,8 @@ def typed_messages(session: PromptSession[str], take_draft: Callable[[], str]) -
 
 def history(folder: Path) -> History:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / HISTORY_FILE).touch()
+        make_private_folder(folder)
+        (folder / HISTORY_FILE).touch(mode=0o600)
     except OSError:
         return InMemoryHistory()
     return _OptionalHistory(str(folder / HISTORY_FILE))

@@ -19,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from halo_weave.engine.http_connections import bounded_http, usual_limits
 from halo_weave.engine.kobold.context_routes import ContextRoutes
 from halo_weave.engine.kobold.desk import EngineDesk, Job
 from halo_weave.engine.kobold.exchange import (
@@ -49,6 +50,7 @@ from halo_weave.engine.kobold.wire import (
 from halo_weave.engine.protocol import Engine, Token
 from halo_weave.engine.server_connection import is_loopback
 from halo_weave.errors import SettingError
+from halo_weave.quiet_log import log_quietly
 
 _KOBOLD_API_VERSION = "1.2.5"
 _KOBOLDCPP_VERSION = "1.100"
@@ -92,6 +94,7 @@ def serve(engine: Engine, host: str = "127.0.0.1", port: int = 5001, *, most_con
                 f"Warning: {host} can be reached from other machines, and this protocol has no password: "
                 "everybody who reaches the port can use the model and read what it is sent.\n"
             )
+        log_quietly()
         _uvicorn(engine, most_contexts).run(sockets=[listener])
 
 
@@ -111,8 +114,12 @@ def serving(engine: Engine, *, most_contexts: int = 8) -> Iterator[str]:
 
 
 def _uvicorn(engine: Engine, most_contexts: int) -> uvicorn.Server:
+    limits = usual_limits()
     config = uvicorn.Config(
         create_app(engine, most_contexts=most_contexts),
+        http=bounded_http(limits),
+        backlog=limits.most,
+        log_config=None,
         log_level="warning",
         lifespan="on",
         timeout_keep_alive=_KEEP_ALIVE_S,

@@ -26,7 +26,7 @@ class OpenAIConnection(ServerConnection):
 
     def __init__(self, url: str, api_key: str = "", *, timeout_s: float = 600.0) -> None:
         super().__init__(url, api_key, answer_s=_ANSWER_S, silence_s=timeout_s)
-        self.url = self.url.removesuffix("/v1").rstrip("/")
+        self._address = self._address.removesuffix("/v1").rstrip("/")
 
     def _refusal(self, response: httpx2.Response) -> EngineUnavailable | Refused:
         status = response.status_code
