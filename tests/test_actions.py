@@ -430,5 +430,5 @@ def test_what_was_forgotten_for_ever_leaves_the_rest_in_order(hub: Hub, window: 
 
 def test_clearing_the_memory_leaves_open_windows_with_a_clear_word(window: Window) -> None:
     window.memory.clear("elsewhere")
-    with pytest.raises(Exception, match="changed or deleted by another program; open it again"):
+    with pytest.raises(Exception, match="The window river was deleted, here or by another program; begin a new one"):
         send(window, "Go on.")

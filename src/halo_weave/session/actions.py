@@ -37,6 +37,7 @@ class Deletion(NamedTuple):
 def pin(window: Window, key: ChunkKey) -> None:
     """Keep a living chunk from being buried, and let it shine as if it were new."""
     with window.working("pinning"):
+        catch_up(window)
         chunk = _living(window, key)
         with window.life.looking:
             chunk.is_pinned = True
@@ -47,6 +48,7 @@ def pin(window: Window, key: ChunkKey) -> None:
 
 def unpin(window: Window, key: ChunkKey) -> None:
     with window.working("unpinning"):
+        catch_up(window)
         chunk = _living(window, key)
         with window.life.looking:
             chunk.is_pinned = False

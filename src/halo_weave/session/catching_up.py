@@ -8,6 +8,7 @@ import msgspec
 from halo_weave.memory.records import Action, AuditEntry, Chunk, ChunkKey
 from halo_weave.memory.window_records import BurialRecord
 from halo_weave.session.describing import described, named
+from halo_weave.session.reloading import bring_up_to_date
 from halo_weave.session.revival import WINDOW
 from halo_weave.session.window import Window
 from halo_weave.weave.context import LiveChunk
@@ -16,8 +17,12 @@ from halo_weave.weave.resurrection import ResurrectionPlan, anchor_revival, grou
 
 
 def catch_up(window: Window) -> None:
-    """Called before anything else is done to a window; StoreConflict if another program has it too."""
-    window.require_unchanged()
+    """Called before anything else is done to a window."""
+    bring_up_to_date(window)
+    take_news(window)
+
+
+def take_news(window: Window) -> None:
     entries = window.news.entries()
     for key in _keys(entries, "merge"):
         join_merged(window, key)

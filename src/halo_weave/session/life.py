@@ -43,6 +43,12 @@ class Life:
         self.frames = frames
         self.reviver = reviver
 
+    def begin_with(self, chunks: Iterable[LiveChunk], current: frozenset[TurnKey]) -> None:
+        """Let just these live; what was buried or raised and is not saved yet never was."""
+        with self.looking:
+            self.context, self.current = Context(chunks), current
+            self.graves.note_saved()
+
     def layout(self, opened: OpenTurn | None = None) -> Layout:
         return lay_out(self.context, self.frames, gap=self._gap, opened=opened)
 
