@@ -102,8 +102,10 @@ class Life:
         found = {}
         asked = list(dict.fromkeys(keys))
         graves = self.graves.among(asked)
+        unknown = [key for key in asked if key not in self.context and key not in known]
+        stored = {key: entry.chunk for key, entry in self._memory.chunks_by_keys(unknown).items()}
         for key in asked:
-            chunk = None if key in self.context else known.get(key) or self._stored(key)
+            chunk = None if key in self.context else known.get(key) or stored.get(key)
             if chunk is None or chunk.deleted:
                 continue
             tokens, _ = self.reviver.tokens(chunk)
@@ -116,10 +118,11 @@ class Life:
         return StartingBrightness(self._settings.resurrection_brightness, self.context.mean_brightness())
 
     def revive(self, plan: ResurrectionPlan) -> None:
+        stored = self._memory.chunks_by_keys(revival.key for revival in plan.revivals)
         revived = [
             (revival, self.reviver.alive(chunk, brightness=revival.brightness, is_pinned=revival.is_pinned))
             for revival in plan.revivals
-            if (chunk := self._stored(revival.key)) is not None and not chunk.deleted
+            if revival.key in stored and not (chunk := stored[revival.key].chunk).deleted
         ]
         with self.looking:
             for revival, live in revived:
@@ -144,10 +147,6 @@ class Life:
         with self.looking:
             self.graves.exhume(keys)
             return [self.context.remove(key) for key in keys if key in self.context]
-
-    def _stored(self, key: ChunkKey) -> Chunk | None:
-        stored = self._memory.chunk(key)
-        return None if stored is None else stored.chunk
 
     def _worths(self) -> Sequence[float | None]:
         if self._settings.keeps_by == "brightness":

@@ -13,14 +13,15 @@ from halo_weave.session.catching_up import take_news
 from halo_weave.session.deleting import SUPERSEDED, delete_exchange
 from halo_weave.session.journal import Begun, Noted, Written, noted
 from halo_weave.session.revival import metadata_of
-from halo_weave.session.saved_window import SavedChunk, SavedExchange, SavedWindow, decoded
+from halo_weave.session.saved_chunks import SavedChunks
+from halo_weave.session.saved_window import SavedExchange, SavedWindow, decoded
 from halo_weave.session.settings import is_usable
 from halo_weave.session.tool_rounds import earlier_calls
 from halo_weave.session.window import Newest, Surroundings, Window
 from halo_weave.session.words import ChunkSizes, Word, cut
 from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS
 from halo_weave.weave.context import LiveChunk
-from halo_weave.weave.living import TurnKey, turn_of
+from halo_weave.weave.living import TurnKey
 
 _FULL = NEW_BRIGHTNESS
 _LONGEST_NAME = 200
@@ -53,8 +54,9 @@ def restore(window: Window, record: WindowRecord) -> None:
     if window.journal is not None:
         all_noted, turn = noted(window.memory.store, window.id), window.journal.turn
         _bring_all_to_end(window, {turn: all_noted[turn]} if turn in all_noted else {})
-    gone = (window.memory.chunk(key) for key in lived - window.life.context.keys())
-    if any(stored is None or stored.chunk.deleted for stored in gone):
+    left = lived - window.life.context.keys()
+    stored = window.memory.chunks_by_keys(left)
+    if any(key not in stored or stored[key].chunk.deleted for key in left):
         window.reread()
     window.tool_calls.clear()
     window.tool_calls.extend(earlier_calls(window.life.context))
@@ -89,12 +91,17 @@ def checked_name(name: str) -> str:
 def _revived(window: Window, saved: SavedWindow) -> list[LiveChunk]:
     same_scorer = saved.scorer == window.scorer.name
     living: dict[ChunkKey, LiveChunk] = {}
+    stored = SavedChunks(window.memory, saved.chunks)
     for one in saved.chunks:
-        chunk = _as_it_is_now(window, one)
+        chunk = stored.as_it_is_now(one)
         if chunk is None or chunk.deleted or chunk.key in living:
             continue
         live = living[chunk.key] = window.life.reviver.as_before(
-            chunk, one.brightness_rows(), same_scorer=same_scorer, is_pinned=one.is_pinned
+            chunk,
+            one.brightness_rows(),
+            same_scorer=same_scorer,
+            is_pinned=one.is_pinned,
+            turn_start=stored.turn_start(chunk),
         )
         live.returned = one.returned
     foreign = sum(live.is_foreign for live in living.values())
@@ -104,16 +111,6 @@ def _revived(window: Window, saved: SavedWindow) -> list[LiveChunk]:
             text=f"{foreign} chunks were written with another model and are read in the tokens of this one.",
         )
     return list(living.values())
-
-
-def _as_it_is_now(window: Window, saved: SavedChunk) -> Chunk | None:
-    """The chunk itself, or the one that it was merged into."""
-    stored = window.memory.chunk(saved.key.key)
-    if stored is not None:
-        return stored.chunk
-    position = number_of_text(saved.position)
-    of_turn = _chunks(window, turn_of(saved.key.key))
-    return next((chunk for chunk in of_turn if chunk.first_position <= position < chunk.end_position), None)
 
 
 def _bring_all_to_end(window: Window, cut_off: Mapping[int, Noted]) -> None:
