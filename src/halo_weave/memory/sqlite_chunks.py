@@ -53,7 +53,8 @@ def stored_by_keys(connection: sqlite3.Connection, keys: Iterable[ChunkKey]) -> 
 
 
 def stored_of_turns(connection: sqlite3.Connection, turns: Iterable[int]) -> list[Stored]:
-    wanted, found = list(dict.fromkeys(turns)), []
+    wanted = list(dict.fromkeys(turns))
+    found: list[Stored] = []
     for start in range(0, len(wanted), _AT_ONCE):
         some = [key_of_number(turn) for turn in wanted[start : start + _AT_ONCE]]
         query = f"{SELECT_STORED} WHERE turn IN ({', '.join('?' * len(some))}) AND merged_into IS NULL"

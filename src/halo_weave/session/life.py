@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from halo_weave.memory.memory import Memory
 from halo_weave.memory.records import Chunk, ChunkKey
-from halo_weave.memory.window_records import BurialRecord
+from halo_weave.memory.window_records import BurialRecord, packed_brightness
 from halo_weave.session.describing import described, named
 from halo_weave.session.events import EventLog
 from halo_weave.session.graves import Graves
@@ -111,7 +111,16 @@ class Life:
             tokens, _ = self.reviver.tokens(chunk)
             grave = graves.get(key)
             frame = self.frame_tokens(turn_of(key), chunk.time)
-            found[key] = Dormant(key, chunk.first_position, len(tokens), frame, grave.peak if grave else None)
+            earned = () if grave is None else grave.token_brightness()
+            found[key] = Dormant(
+                key,
+                chunk.first_position,
+                len(tokens),
+                frame,
+                grave.peak if grave else None,
+                # Those of other tokens, in another model or before it was merged, say nothing of these.
+                earned if len(earned) == len(tokens) else (),
+            )
         return found
 
     def starting_brightness(self) -> StartingBrightness:
@@ -120,7 +129,15 @@ class Life:
     def revive(self, plan: ResurrectionPlan) -> None:
         stored = self._memory.chunks_by_keys(revival.key for revival in plan.revivals)
         revived = [
-            (revival, self.reviver.alive(chunk, brightness=revival.brightness, is_pinned=revival.is_pinned))
+            (
+                revival,
+                self.reviver.alive(
+                    chunk,
+                    brightness=revival.brightness,
+                    token_brightness=revival.token_brightness,
+                    is_pinned=revival.is_pinned,
+                ),
+            )
             for revival in plan.revivals
             if revival.key in stored and not (chunk := stored[revival.key].chunk).deleted
         ]
@@ -159,7 +176,10 @@ class Life:
         with self.looking:
             for burial in burials:
                 chunk = self.context.remove(burial.key)
-                self.graves.bury(BurialRecord(burial.key, chunk.first_position, burial.peak, burial.reason, time))
+                brightness = packed_brightness(chunk.brightness)
+                self.graves.bury(
+                    BurialRecord(burial.key, chunk.first_position, burial.peak, burial.reason, time, brightness)
+                )
             if burials:
                 self._log.tell(
                     "buried",

@@ -1,6 +1,6 @@
 """Stored chunks as living ones: in the tokens of the model in use, with their turn's place."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -29,9 +29,15 @@ class Reviver:
             return stored, False
         return self._engine.tokenize(chunk.text), True
 
-    def alive(self, chunk: Chunk, *, brightness: float, is_pinned: bool = False) -> LiveChunk:
+    def alive(
+        self, chunk: Chunk, *, brightness: float, token_brightness: Sequence[float] = (), is_pinned: bool = False
+    ) -> LiveChunk:
+        """`token_brightness` has one for each token, or none."""
         tokens, is_foreign = self.tokens(chunk)
-        return self._live(chunk, tokens, is_foreign, self._scorer.revived(len(tokens), brightness), is_pinned)
+        state = self._scorer.revived(len(tokens), brightness)
+        for place, earned in enumerate(token_brightness):
+            state[:, place : place + 1] = self._scorer.revived(1, earned)
+        return self._live(chunk, tokens, is_foreign, state, is_pinned)
 
     def fresh(self, chunk: Chunk, tokens: list[Token], state: State | None = None) -> LiveChunk:
         """A chunk that was just written, by a person or by the model."""
