@@ -18,7 +18,7 @@ from halo_weave.session.describing import described
 from halo_weave.session.filling import filling
 from halo_weave.session.journal import Journal
 from halo_weave.session.keeping import Exchange
-from halo_weave.session.recalling import plan_recall, with_preview
+from halo_weave.session.recalling import NOTHING, plan_recall, with_preview
 from halo_weave.session.replying import Figures
 from halo_weave.session.revival import metadata_of
 from halo_weave.session.room import make_room, new_tokens, prune_to_budget, tokens_of
@@ -61,11 +61,13 @@ def exchange(window: Window, text: str, marks: Mapping[str, Any]) -> Reply:
     user, assistant = TurnKey(reservation.turn_user, "user"), TurnKey(reservation.turn_assistant, "assistant")
     under_way = Exchange(user, assistant, time, marks, begun_at, Figures(new=new))
 
-    window.log.tell("status", text="searching the memory")
     searching_at = clocks.perf_counter()
     cap = window.settings.weave.resurrection_cap
     budget = universal_budget(window.usable_tokens, window.life.size(), new, longest, cap=cap)
-    plan = plan_recall(window, with_preview(window, text, tokens), budget, before=reservation.position_start)
+    plan = NOTHING
+    if window.settings.weave.resurrection and budget > 0:
+        window.log.tell("status", text="searching the memory")
+        plan = plan_recall(window, with_preview(window, text, tokens), budget, before=reservation.position_start)
     under_way.figures.search_s = clocks.perf_counter() - searching_at
 
     journal = window.journal = Journal(window.memory.store, window.id, assistant.turn)

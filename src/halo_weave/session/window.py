@@ -156,6 +156,12 @@ class Window:
         return self.settings.weave.budget(self.usable_tokens)
 
     @property
+    def tokens(self) -> int:
+        """All tokens that the model would see, with frames and system prompt."""
+        with self.life.looking:
+            return self.life.size()
+
+    @property
     def doing(self) -> str:
         """What the window is busy with; empty if it is not."""
         return self._doing
@@ -268,7 +274,7 @@ class Window:
                 "chunks": [described(chunk) for chunk in self.life.context],
                 "writing": [token.text for token in self.writing],
                 "buried": len(self.life.graves),
-                "tokens": self.life.size(),
+                "tokens": self.tokens,
                 "budget": self.budget,
                 "usable": self.usable_tokens,
                 "messages": self.messages,
@@ -287,6 +293,7 @@ class Window:
                 messages=self.messages,
                 messages_at_reflection=self.messages_at_reflection,
                 news_seen=self.news.seen,
+                tokens=self.tokens,
             )
         )
         record = msgspec.structs.replace(self._record, state=state, saved_at=self.clock())
