@@ -33,7 +33,8 @@ def return_to(window: Window, chunk: LiveChunk) -> list[float]:
     dormant = window.life.dormant([chunk.key], {})
     starting = window.life.starting_brightness()
     window.life.revive(plan([Candidate(chunk.key, 1.0)], frozenset(), dormant, budget=1000, starting=starting))
-    return window.life.context[chunk.key].brightness.tolist()
+    returned: list[float] = window.life.context[chunk.key].brightness.tolist()
+    return returned
 
 
 def test_each_token_returns_with_the_brightness_that_it_had(tmp_path: Path) -> None:
