@@ -81,7 +81,7 @@ def test_deleting_the_opening_of_a_question_takes_the_exchange(window: Window) -
 
 def test_deleting_the_newest_answer_hands_the_question_back(window: Window) -> None:
     exchange = of_turn(keys(window), 3, 4)
-    deletion = actions.delete(window, ChunkKey(4, 1, "assistant"))
+    deletion = actions.delete(window, ChunkKey(4, 1, "assistant"), exchange=True)
     assert deletion.question == "Tell me of oceans."
     assert sorted(deletion.keys) == sorted(exchange)
     assert of_turn(keys(window), 3, 4) == []
@@ -89,7 +89,7 @@ def test_deleting_the_newest_answer_hands_the_question_back(window: Window) -> N
 
 def test_deleting_another_chunk_takes_that_chunk_alone(window: Window) -> None:
     before = keys(window)
-    for key in (ANSWER, ChunkKey(2, 1, "assistant")):
+    for key in (ANSWER, ChunkKey(2, 1, "assistant"), ChunkKey(4, 1, "assistant")):
         assert actions.delete(window, key) == actions.Deletion((key,))
         assert is_deleted(window, key)
         before.remove(key)
@@ -185,7 +185,7 @@ def test_after_a_deletion_the_model_reads_again_cleanly(window: Window) -> None:
 
 def test_after_the_newest_exchange_went_nothing_has_to_be_read_again(window: Window) -> None:
     """Nothing was read behind it."""
-    actions.delete(window, SECOND_ANSWER)
+    actions.delete(window, SECOND_ANSWER, exchange=True)
     figures = send(window, "Go on.").figures
     assert figures.kept > 0
     assert "ocean" not in held_text(window)
@@ -430,5 +430,5 @@ def test_what_was_forgotten_for_ever_leaves_the_rest_in_order(hub: Hub, window: 
 
 def test_clearing_the_memory_leaves_open_windows_with_a_clear_word(window: Window) -> None:
     window.memory.clear("elsewhere")
-    with pytest.raises(Exception, match="changed or deleted by another program; open it again"):
+    with pytest.raises(Exception, match="The window river was deleted, here or by another program; begin a new one"):
         send(window, "Go on.")

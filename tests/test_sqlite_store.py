@@ -113,6 +113,7 @@ def test_a_memory_from_before_there_were_outlines_and_wishes_gets_them(path: Pat
         for kind, name in connection.execute("SELECT type, name FROM sqlite_master").fetchall():
             if name in ("outlines", "wishes") or (kind == "trigger" and not name.startswith("words_")):
                 connection.execute(f"DROP {kind} IF EXISTS {name}")
+        connection.execute("ALTER TABLE burials DROP COLUMN brightness")
         connection.execute("PRAGMA user_version = 3")
     with closing(SqliteStore(path)) as store:
         assert [one[1:7] for one in store.outlines_by_ids(ids)] == [
@@ -236,7 +237,7 @@ def test_a_single_flipped_bit_in_what_was_said_is_noticed(filled: Path) -> None:
         everything(filled)
 
 
-BURIAL = "('w', x'0101', 0, 'user', x'00', 5.0, 'It was dim.', 0, 0)"
+BURIAL = "('w', x'0101', 0, 'user', x'00', 5.0, 'It was dim.', 0, 0, NULL)"
 
 
 def test_verify_says_what_is_wrong(filled: Path) -> None:

@@ -16,7 +16,18 @@ from halo_weave.session.events import Event
 from halo_weave.session.hub import Hub
 from halo_weave.session.turn import continue_reply, send
 from halo_weave.session.window import Window
-from windows import PLAIN, Happening, brightness, kinds, living, opened_hub, seen_text, stored_text, with_section
+from windows import (
+    PLAIN,
+    Happening,
+    brightness,
+    held_text,
+    kinds,
+    living,
+    opened_hub,
+    seen_text,
+    stored_text,
+    with_section,
+)
 
 QUESTION = ChunkKey(1, 0, "user")
 SHORT = with_section(PLAIN, "generation", max_tokens=8, temperature=0.0)
@@ -171,22 +182,50 @@ def test_what_others_say_while_the_memory_is_searched_does_not_return_before_its
     assert {key.turn for key, _ in living(window)} == {1, 2}
 
 
-def test_of_two_processes_with_one_window_the_second_to_write_is_told_and_nothing_is_stored(tmp_path: Path) -> None:
+def test_a_window_that_another_process_changed_catches_up_and_carries_on(tmp_path: Path) -> None:
+    with opened_hub(tmp_path / "halo.db") as one, opened_hub(tmp_path / "halo.db") as two:
+        first, second = one.open("river"), two.open("river")
+        for turn, (window, text) in enumerate([(first, "How long?"), (second, "How deep?"), (first, "How wide?")]):
+            before = window.log.last_number
+            assert send(window, text).ending == "end"
+            assert ("reloaded" in kinds(window, before)) == (turn > 0)
+            assert [one.text for one in window.life.context if one.key.role == "user"][-1] == text
+        assert len(living(first)) == 6
+        actions.pin(second, QUESTION)
+        assert living(second) == living(first)
+        actions.unpin(first, QUESTION)
+        first.set_overrides({"generation.max_tokens": 5})
+        second.rename("brook")
+        assert (second.overrides, second.memory.store.verify()) == ({"generation.max_tokens": 5}, [])
+
+
+def test_what_another_process_deleted_leaves_no_trace_in_the_model_of_this_one(tmp_path: Path) -> None:
     with opened_hub(tmp_path / "halo.db") as one, opened_hub(tmp_path / "halo.db") as two:
         first = one.open("river")
+        for text in ("How long?", "How deep?"):
+            send(first, text)
         second = two.open("river")
-        send(first, "How long is the river?")
-        before = second.memory.stats()
-        with pytest.raises(StoreConflict, match="The window river was changed or deleted by another program; open it"):
-            send(second, "Me too!")
-        assert second.memory.stats() == before
-        two.close_window(second)
-        assert send(two.open("river"), "Me too!").ending == "end"
+        actions.delete(second, QUESTION)
+        send(second, "How wide?")
+        send(first, "And how old?")
+        assert "How long?" not in held_text(first)
+        assert "How deep?" in held_text(first)
+
+
+def test_a_window_that_another_process_deleted_says_so_and_writes_nothing(tmp_path: Path) -> None:
+    with opened_hub(tmp_path / "halo.db") as one, opened_hub(tmp_path / "halo.db") as two:
+        window = one.open("river")
+        two.delete_window("river")
+        before = window.memory.stats()
+        with pytest.raises(StoreConflict, match="The window river was deleted, here or by another program"):
+            send(window, "Me too!")
+        assert window.memory.stats() == before
+        assert (window.doing, two.windows()) == ("", [])
 
 
 def test_a_reply_that_another_process_took_for_cut_off_is_kept_to_its_end(tmp_path: Path) -> None:
     happening = Happening()
-    with opened_hub(tmp_path / "halo.db", EchoEngine(["word " * 60], attention=happening)) as one:
+    with opened_hub(tmp_path / "halo.db", EchoEngine(["word " * 60, "Yes."], attention=happening)) as one:
         window = one.open("river")
 
         def open_elsewhere() -> None:
@@ -196,9 +235,11 @@ def test_a_reply_that_another_process_took_for_cut_off_is_kept_to_its_end(tmp_pa
                 two.open("river")
 
         happening.at[20] = open_elsewhere
-        with pytest.raises(StoreConflict, match="open it again"):
+        with pytest.raises(StoreConflict, match="by another program at the same time; look at it as it is now"):
             send(window, "How long is the river?")
         assert stored_text(window.memory, 2) == "word " * 60
+        assert "".join(text for key, text in living(window) if key.turn == 2) == "word " * 60
+        assert send(window, "Is that so?").text == "Yes."
         assert window.memory.store.verify() == []
 
 

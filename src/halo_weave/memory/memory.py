@@ -217,6 +217,9 @@ class Memory:
     def chunks_of_turn(self, turn: int) -> list[Stored]:
         return self.store.chunks_of_turn(turn)
 
+    def chunks_by_keys(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, Stored]:
+        return self.store.chunks_by_keys(keys)
+
     def chunks_by_ids(self, ids: Sequence[int]) -> list[Stored]:
         return self.store.chunks_by_ids(ids)
 

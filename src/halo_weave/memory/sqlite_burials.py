@@ -10,7 +10,8 @@ from halo_weave.memory.records import ChunkKey
 from halo_weave.memory.sqlite_rows import checksum, microseconds, stored_number, time_of_microseconds
 from halo_weave.memory.window_records import BurialGap, BurialPlace, BurialRecord
 
-_COLUMNS = "window, turn, number, role, first_position, peak, reason, time"
+_COLUMNS = "window, turn, number, role, first_position, peak, reason, time, brightness"
+_REPLACE = f"REPLACE INTO burials ({_COLUMNS}, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _OF_KEY = "window = ? AND turn = ? AND number = ? AND role = ?"
 _BEFORE_ALL, _BEHIND_ALL = b"", b"\xff" * 9
 """Below and above the keys of all numbers."""
@@ -37,8 +38,9 @@ def change(
             float(burial.peak),
             burial.reason,
             microseconds(burial.time),
+            burial.brightness or None,
         )
-        connection.execute("REPLACE INTO burials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
+        connection.execute(_REPLACE, (*row, _checksum(row)))
 
 
 def page(connection: sqlite3.Connection, window_id: str, before: BurialPlace | None, limit: int) -> list[BurialRecord]:
@@ -84,7 +86,7 @@ def remove_of_chunk(connection: sqlite3.Connection, chunk_id: int) -> None:
 
 def findings(connection: sqlite3.Connection) -> Iterator[str]:
     for row in connection.execute(f"SELECT {_COLUMNS}, checksum FROM burials"):
-        if checksum(row[:-1]) != row[-1]:
+        if _checksum(row[:-1]) != row[-1]:
             yield f"A burial in the window {row[0]} is not what was saved."
     query = "SELECT DISTINCT window FROM burials WHERE window NOT IN (SELECT id FROM windows)"
     for (window_id,) in connection.execute(query):
@@ -120,8 +122,14 @@ def _columns_of(key: ChunkKey) -> tuple[bytes, int, str]:
 
 
 def _sound(row: tuple[Any, ...]) -> BurialRecord:
-    window_id, turn, number, role, first_position, peak, reason, time, written = row
-    if checksum(row[:-1]) != written:
+    window_id, turn, number, role, first_position, peak, reason, time, brightness, written = row
+    if _checksum(row[:-1]) != written:
         raise sqlite3.DatabaseError(f"a burial in the window {window_id} is not what was saved")
     key = ChunkKey(stored_number(turn), number, role)
-    return BurialRecord(key, stored_number(first_position), peak, reason, time_of_microseconds(time))
+    position, buried_at = stored_number(first_position), time_of_microseconds(time)
+    return BurialRecord(key, position, peak, reason, buried_at, brightness or b"")
+
+
+def _checksum(row: tuple[Any, ...]) -> int:
+    """Rows of earlier versions have no brightness, and a checksum without it."""
+    return checksum(row if row[-1] is not None else row[:-1])

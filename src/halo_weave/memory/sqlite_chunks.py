@@ -21,6 +21,8 @@ _EMBEDDER = (
 SELECT_STORED = f"SELECT id, {_EMBEDDER}, {COLUMNS} FROM chunks"
 _SELECT_ROW = f"SELECT id, {COLUMNS} FROM chunks"
 _INSERT = f"INSERT INTO chunks ({', '.join(Row._fields)}, checksum) VALUES ({', '.join('?' * (len(Row._fields) + 1))})"
+_AT_ONCE = 300
+"""Keys in one query: older builds of SQLite take 999 values at most."""
 _CHANGING = (
     "token_count",
     "text",
@@ -38,6 +40,26 @@ _UPDATE = f"UPDATE chunks SET {', '.join(f'{name} = ?' for name in _CHANGING)}, 
 def stored_of(columns: tuple[Any, ...]) -> Stored:
     chunk_id, embedder, *row = columns
     return Stored(chunk_id, chunk_of_row(sound_row(chunk_id, tuple(row)), embedder))
+
+
+def stored_by_keys(connection: sqlite3.Connection, keys: Iterable[ChunkKey]) -> Iterator[Stored]:
+    wanted = list(dict.fromkeys(keys))
+    for start in range(0, len(wanted), _AT_ONCE):
+        some = wanted[start : start + _AT_ONCE]
+        values = ", ".join(["(?, ?, ?)"] * len(some))
+        query = f"{SELECT_STORED} WHERE (turn, number, role) IN (VALUES {values}) AND merged_into IS NULL"
+        columns = [column for key in some for column in (key_of_number(key.turn), key.index, key.role)]
+        yield from map(stored_of, connection.execute(query, columns))
+
+
+def stored_of_turns(connection: sqlite3.Connection, turns: Iterable[int]) -> list[Stored]:
+    wanted = list(dict.fromkeys(turns))
+    found: list[Stored] = []
+    for start in range(0, len(wanted), _AT_ONCE):
+        some = [key_of_number(turn) for turn in wanted[start : start + _AT_ONCE]]
+        query = f"{SELECT_STORED} WHERE turn IN ({', '.join('?' * len(some))}) AND merged_into IS NULL"
+        found += map(stored_of, connection.execute(query, some))
+    return sorted(found, key=lambda stored: stored.chunk.first_position)
 
 
 def insert(connection: sqlite3.Connection, row: Row) -> int:

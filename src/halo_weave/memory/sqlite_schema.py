@@ -251,5 +251,10 @@ CREATE TRIGGER wish_of_removed_chunk AFTER DELETE ON chunks BEGIN
 END;
 """
 
-MIGRATIONS = (_FIRST_FORM, _NOTES_FORM, _TREE_FORM, _OUTLINES_FORM, _WISHES_FORM)
+# The brightness of each token of what was buried; null in rows of earlier versions, whose checksums do not cover it.
+_BURIAL_BRIGHTNESS_FORM = """
+ALTER TABLE burials ADD COLUMN brightness BLOB;
+"""
+
+MIGRATIONS = (_FIRST_FORM, _NOTES_FORM, _TREE_FORM, _OUTLINES_FORM, _WISHES_FORM, _BURIAL_BRIGHTNESS_FORM)
 """Step N brings a database of version N to version N + 1."""

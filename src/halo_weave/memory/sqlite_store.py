@@ -51,7 +51,9 @@ from halo_weave.memory.sqlite_chunks import (
     require_mergeable,
     require_new,
     sorted_positions,
+    stored_by_keys,
     stored_of,
+    stored_of_turns,
     tokens_at,
     update,
     with_deletion,
@@ -143,6 +145,14 @@ class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
 
     def chunks_of_turn(self, turn: int) -> list[Stored]:
         return self._stored("WHERE turn = ? AND merged_into IS NULL ORDER BY first_position", (key_of_number(turn),))
+
+    def chunks_by_keys(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, Stored]:
+        with self._database.reading() as connection:
+            return {stored.chunk.key: stored for stored in stored_by_keys(connection, keys)}
+
+    def chunks_of_turns(self, turns: Iterable[int]) -> list[Stored]:
+        with self._database.reading() as connection:
+            return stored_of_turns(connection, turns)
 
     def next_index(self, turn: int, role: Role) -> int:
         query = (

@@ -71,6 +71,14 @@ class Store(NotesStore, TreeStore, WindowStore, Protocol):
         """In order of position, deleted ones too."""
         ...
 
+    def chunks_by_keys(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, Stored]:
+        """Those of these that are there, deleted ones too."""
+        ...
+
+    def chunks_of_turns(self, turns: Iterable[int]) -> list[Stored]:
+        """In order of position, deleted ones too."""
+        ...
+
     def next_index(self, turn: int, role: Role) -> int:
         """Above all indexes that chunks of this turn ever had, merged away and forgotten ones too."""
         ...

@@ -5,11 +5,14 @@ from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from halo_weave.errors import InputError
 from halo_weave.memory.records import ChunkKey, require_aware, require_whole_characters
 
 _LARGEST_VERSION = 2**63 - 1
+_BRIGHTNESS_TYPE = "<f4"
 
 
 class WindowOutline(NamedTuple):
@@ -45,13 +48,17 @@ class BurialPlace(NamedTuple):
 
 
 class BurialRecord(msgspec.Struct, frozen=True):
-    """What a window buried: where it stood, the peak brightness that it had earned, why, and when."""
+    """What a window buried: where it stood, the peak brightness that it had earned, why, and when.
+
+    `brightness` is that of each token, packed; empty if it is not known, as in burials of earlier versions.
+    """
 
     key: ChunkKey
     first_position: int
     peak: float
     reason: str
     time: datetime
+    brightness: bytes = b""
 
     def __post_init__(self) -> None:
         require_whole_characters(f"the burial of chunk {self.key}", self.reason)
@@ -62,6 +69,13 @@ class BurialRecord(msgspec.Struct, frozen=True):
     @property
     def place(self) -> BurialPlace:
         return BurialPlace(self.time, self.key)
+
+    def token_brightness(self) -> tuple[float, ...]:
+        return tuple(np.frombuffer(self.brightness, dtype=_BRIGHTNESS_TYPE).tolist())
+
+
+def packed_brightness(values: NDArray[np.float32]) -> bytes:
+    return values.astype(_BRIGHTNESS_TYPE).tobytes()
 
 
 class BurialGap(NamedTuple):

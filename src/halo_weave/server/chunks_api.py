@@ -31,8 +31,15 @@ class Merged(msgspec.Struct):
     key: Key
 
 
+class DeleteQuery(msgspec.Struct):
+    """With `exchange` the whole question and answer go; otherwise the chunk alone, unless it opens a question or is all
+    that is left of the newest answer."""
+
+    exchange: bool = False
+
+
 class Deleted(msgspec.Struct):
-    """`question` is handed back if the newest answer was deleted."""
+    """All `keys` that went. `question` is handed back if the newest answer was deleted."""
 
     keys: list[Key]
     question: str | None
@@ -71,7 +78,7 @@ def _merge(call: Call) -> dict[str, Any]:
 
 
 def _delete(call: Call) -> dict[str, Any]:
-    deletion = _done(call.feed, lambda feed: actions.delete(feed.window, call.key))
+    deletion = _done(call.feed, lambda feed: actions.delete(feed.window, call.key, exchange=call.query.exchange))
     return {"keys": list(map(named, deletion.keys)), "question": deletion.question}
 
 
@@ -125,7 +132,14 @@ ENDPOINTS = [
     Endpoint("POST", f"{_CHUNK}/unpin", "Let it be buried again.", _unpin),
     Endpoint("POST", f"{_CHUNK}/resurrect", "Bring a chunk back, bright and pinned, with its anchors.", _resurrect),
     Endpoint("POST", f"{_CHUNK}/merge", "Make it one with the chunk before it in its turn.", _merge, Merged),
-    Endpoint("POST", f"{_CHUNK}/delete", "Delete it for all windows; can be undone.", _delete, Deleted),
+    Endpoint(
+        "POST",
+        f"{_CHUNK}/delete",
+        "Delete it for all windows; can be undone.",
+        _delete,
+        Deleted,
+        query=DeleteQuery,
+    ),
     Endpoint("POST", "/api/windows/{window}/undelete", "Take a deletion back.", _undelete, body=Undelete),
     Endpoint(
         "GET",

@@ -26,7 +26,7 @@ from halo_weave.session.window import Newest, Window
 
 HISTORY = 64
 _CHANGING: frozenset[Kind] = frozenset(
-    ("deleted", "undeleted", "merged", "message", "written", "tool", "reply", "edited")
+    ("deleted", "undeleted", "merged", "message", "written", "tool", "reply", "edited", "reloaded")
 )
 
 

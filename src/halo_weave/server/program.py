@@ -134,13 +134,20 @@ class Program:
         self._still(window)
         if self._hub is not None:
             self._hub.close_window(window)
-        self._forget(window)
+        self._forget(window.id)
 
     def delete_window(self, window_id: str) -> None:
-        window = self.window(window_id)
-        self._still(window)
-        self.hub.delete_window(window_id)
-        self._forget(window)
+        """One that is not open is neither read nor does it need the model, so it may be damaged."""
+        for window in self.open_windows():
+            if window.id == window_id:
+                self._still(window)
+        if not self.memory.store.window_version(window_id):
+            raise NotFound(f"There is no window {window_id[:40]}.")
+        if self._hub is None:
+            self.memory.store.delete_window(window_id)
+        else:
+            self._hub.delete_by_id(window_id)
+        self._forget(window_id)
 
     def use_settings(self, settings: Settings) -> None:
         """Windows go by them at once, or once they are done with what they do; the engine is loaded anew if need be."""
@@ -200,8 +207,8 @@ class Program:
                 return
             waited.wait(0.02)
 
-    def _forget(self, window: Window) -> None:
+    def _forget(self, window_id: str) -> None:
         with self._lock:
-            if (feed := self._feeds.pop(window.id, None)) is not None:
+            if (feed := self._feeds.pop(window_id, None)) is not None:
                 feed.wakeups.wake()
         self.bulletin.tell("windows")

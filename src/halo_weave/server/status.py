@@ -5,7 +5,7 @@ from halo_weave.errors import HaloError
 from halo_weave.memory.window_records import WindowOutline
 from halo_weave.server.program import Program
 from halo_weave.server.shapes import AbilityShape, EngineStatus, MemoryStatus, Status, WindowEntry
-from halo_weave.session.saved_window import decoded
+from halo_weave.session.saved_window import SavedWindow, decoded
 
 _NOT_YET = AbilityShape(False, "The model is not there yet.")
 
@@ -24,9 +24,7 @@ def windows(program: Program) -> list[WindowEntry]:
             tokens, messages = _saved_size(program, outline)
             doing = ""
         else:
-            with window.life.looking:
-                tokens = sum(len(chunk.tokens) for chunk in window.life.context)
-            messages, doing = window.messages, window.doing
+            tokens, messages, doing = window.tokens, window.messages, window.doing
         entries.append(
             WindowEntry(outline.id, outline.name, outline.saved_at, window is not None, doing, tokens, messages)
         )
@@ -76,7 +74,12 @@ def _saved_size(program: Program, outline: WindowOutline) -> tuple[int, int]:
             saved = None if record is None else decoded(record.state, record.name)
         except HaloError:
             saved = None  # said when it is opened
-        chunks = () if saved is None else saved.chunks
-        tokens = sum(len(chunk.state) // (4 * max(1, chunk.rows)) for chunk in chunks)
-        sizes[known] = tokens, 0 if saved is None else saved.messages
+        sizes[known] = (0, 0) if saved is None else (_saved_tokens(saved), saved.messages)
     return sizes[known]
+
+
+def _saved_tokens(saved: SavedWindow) -> int:
+    if saved.tokens is not None:
+        return saved.tokens
+    # Saved by an earlier version: without the frames, until it is saved again.
+    return sum(len(chunk.state) // (4 * max(1, chunk.rows)) for chunk in saved.chunks)

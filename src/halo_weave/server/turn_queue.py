@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable
 
 from halo_weave.errors import EngineUnavailable, HaloError, StoreUnavailable, WindowBusy
+from halo_weave.session.reloading import error_in_words
 from halo_weave.session.window import Window
 
 _STOP_AGAIN_S = 0.05
@@ -140,15 +141,14 @@ class TurnQueue:
         window, before = entry.window, entry.window.log.last_number
         try:
             entry.work()
-        except HaloError as error:
-            told = window.log.since(before) or ()
-            if not any(event.kind == "error" and event.data["text"] == str(error) for event in told):
-                window.log.tell("error", text=str(error))
+        except Exception as error:
+            if not isinstance(error, HaloError):
+                _log.exception("A turn of the window %s failed.", window.name)
+            told, words = window.log.since(before) or (), error_in_words(error)
+            if not any(event.kind == "error" and event.data["text"] == words for event in told):
+                window.log.tell("error", text=words)
             if isinstance(error, EngineUnavailable):
                 self._on_lost(error)
-        except Exception as error:
-            _log.exception("A turn of the window %s failed.", window.name)
-            window.log.tell("error", text=f"Something went wrong inside ({type(error).__name__}); the log says more.")
 
     def _tell_end(self, window: Window) -> None:
         window.log.tell("status", text="")

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from itertools import takewhile
 from typing import Any
 
 import msgspec
@@ -110,9 +111,14 @@ class Sockets:
                     await _send(socket, data)
                     seen, events = state, []
                 elif events or is_first:
-                    await _send(socket, msgspec.json.encode({"events": events}))
-                    seen = events[-1].number if events else seen
+                    following = list(takewhile(lambda event: event.kind != "reloaded", events))
+                    if following or is_first:
+                        await _send(socket, msgspec.json.encode({"events": following}))
+                    # All of the window may be different after that, so the tab gets the whole state.
+                    seen = None if len(following) < len(events) else events[-1].number if events else seen
                 is_first = False
+                if seen is None:
+                    continue
                 if feed.is_closed and seen == feed.last_number:
                     return
                 await asyncio.sleep(BATCH_S)

@@ -78,18 +78,18 @@ def _state(call: Call) -> dict[str, Any]:
 
 def _change(call: Call) -> dict[str, Any]:
     feed, change = call.feed, call.body
-    if change.overrides is not None:
-        feed.window.set_overrides(change.overrides)
-    if change.name is not None and change.name != feed.window.name:
-        call.program.hub.rename(feed.window, change.name)
+    call.program.hub.change(feed.window, name=change.name, overrides=change.overrides)
     feed.tell_filling()
     call.program.bulletin.tell("windows")
     return feed.state()
 
 
 def _delete(call: Call) -> None:
-    _ = call.feed
-    call.program.delete_window(call.part("window"))
+    window_id = call.part("window")
+    for window in call.program.open_windows():
+        if window.id == window_id and call.seen is not None:
+            call.program.feed(window).require_seen(call.seen)
+    call.program.delete_window(window_id)
 
 
 def _close(call: Call) -> None:
@@ -159,7 +159,14 @@ ENDPOINTS = [
     Endpoint("GET", "/api/windows", "All windows, those saved last first.", _list, list[WindowEntry]),
     Endpoint("POST", "/api/windows", "Begin a window.", _new, WindowState, body=NewWindow, status=201),
     Endpoint("GET", _WINDOW, "A window as it is now; it is opened if it was not.", _state, WindowState),
-    Endpoint("PATCH", _WINDOW, "Change its name or its own settings.", _change, WindowState, body=WindowChange),
+    Endpoint(
+        "PATCH",
+        _WINDOW,
+        "Change its name, or put other settings of its own in the place of all it had.",
+        _change,
+        WindowState,
+        body=WindowChange,
+    ),
     Endpoint("DELETE", _WINDOW, "Forget what lived in it; what was said stays in the memory.", _delete),
     Endpoint("POST", f"{_WINDOW}/close", "Save and close it; it can be opened again.", _close),
     Endpoint("POST", f"{_WINDOW}/messages", "Say something.", _send, Queued, body=Message, status=202),

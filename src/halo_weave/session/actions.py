@@ -37,6 +37,7 @@ class Deletion(NamedTuple):
 def pin(window: Window, key: ChunkKey) -> None:
     """Keep a living chunk from being buried, and let it shine as if it were new."""
     with window.working("pinning"):
+        catch_up(window)
         chunk = _living(window, key)
         with window.life.looking:
             chunk.is_pinned = True
@@ -47,6 +48,7 @@ def pin(window: Window, key: ChunkKey) -> None:
 
 def unpin(window: Window, key: ChunkKey) -> None:
     with window.working("unpinning"):
+        catch_up(window)
         chunk = _living(window, key)
         with window.life.looking:
             chunk.is_pinned = False
@@ -85,11 +87,11 @@ def merge(window: Window, key: ChunkKey) -> ChunkKey:
         return merged.chunk.key
 
 
-def delete(window: Window, key: ChunkKey) -> Deletion:
-    """Delete a chunk for all windows.
+def delete(window: Window, key: ChunkKey, *, exchange: bool = False) -> Deletion:
+    """Delete a chunk for all windows, or the whole `exchange` that it belongs to.
 
-    The opening of a question takes the whole exchange with it; any part of the newest answer takes it too and hands
-    the question back, to be asked again; another chunk goes alone.
+    The opening of a question takes its exchange with it in any case, and so does the last chunk that is left of the
+    newest answer. Any other chunk goes alone. If the newest answer goes, its question is handed back.
     """
     with window.working("deleting"):
         catch_up(window)
@@ -98,11 +100,11 @@ def delete(window: Window, key: ChunkKey) -> Deletion:
             raise InputError(f"Chunk {key} is not in the memory, or deleted already.")
         newest = window.newest
         is_newest_answer = newest is not None and turn_of(key) == TurnKey(newest.turn_assistant, "assistant")
-        if is_newest_answer:
+        if is_newest_answer and (exchange or len(chunks_of(window, turn_of(key))) == 1):
             question = text_of(chunks_of(window, TurnKey(key.turn - 1, "user")))
             return Deletion(_delete_exchange(window, key.turn - 1), question)
-        if key.role == "user" and key.index == ANCHOR:
-            return Deletion(_delete_exchange(window, key.turn))
+        if exchange or (key.role == "user" and key.index == ANCHOR):
+            return Deletion(_delete_exchange(window, key.turn if key.role == "user" else key.turn - 1))
         delete_chunk(window, key)
         return Deletion((key,))
 

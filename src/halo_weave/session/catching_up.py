@@ -8,16 +8,23 @@ import msgspec
 from halo_weave.memory.records import Action, AuditEntry, Chunk, ChunkKey
 from halo_weave.memory.window_records import BurialRecord
 from halo_weave.session.describing import described, named
+from halo_weave.session.reloading import bring_up_to_date
 from halo_weave.session.revival import WINDOW
 from halo_weave.session.window import Window
 from halo_weave.weave.context import LiveChunk
 from halo_weave.weave.living import TurnKey, turn_of
 from halo_weave.weave.resurrection import ResurrectionPlan, anchor_revival, group_keys
 
+_TAKEN_BACK = "Its deletion was taken back."
+
 
 def catch_up(window: Window) -> None:
-    """Called before anything else is done to a window; StoreConflict if another program has it too."""
-    window.require_unchanged()
+    """Called before anything else is done to a window."""
+    bring_up_to_date(window)
+    take_news(window)
+
+
+def take_news(window: Window) -> None:
     entries = window.news.entries()
     for key in _keys(entries, "merge"):
         join_merged(window, key)
@@ -78,18 +85,20 @@ def _take_back(window: Window, keys: Collection[ChunkKey]) -> None:
     starting = life.starting_brightness()
     revivals = [anchor_revival(one, wanted[one.key], starting) for one in life.dormant(wanted, {}).values()]
     life.revive(ResurrectionPlan(tuple(revivals), 0))
-    for key in keys:
-        stored = window.memory.chunk(key)
-        if (
-            stored is not None
-            and not stored.chunk.deleted
-            and (stored.chunk.metadata or {}).get(WINDOW) == window.id
-            and key not in life.context
-        ):
-            with life.looking:
-                if key not in life.graves:
-                    reason = "Its deletion was taken back."
-                    life.graves.bury(BurialRecord(key, stored.chunk.first_position, 0.0, reason, window.clock()))
+    stored = window.memory.chunks_by_keys(keys)
+    own = [
+        entry.chunk
+        for key, entry in stored.items()
+        if not entry.chunk.deleted and (entry.chunk.metadata or {}).get(WINDOW) == window.id and key not in life.context
+    ]
+    with life.looking:
+        buried = life.graves.among(chunk.key for chunk in own)
+        new = [chunk for chunk in own if chunk.key not in buried]
+        for chunk in new:
+            life.graves.bury(BurialRecord(chunk.key, chunk.first_position, 0.0, _TAKEN_BACK, window.clock()))
+        if new:
+            told = [{"key": named(one.key), "peak": 0, "code": "undeleted", "reason": _TAKEN_BACK} for one in new]
+            window.log.tell("buried", chunks=told)
 
 
 def _place_anew(window: Window, turn: TurnKey) -> None:

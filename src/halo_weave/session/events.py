@@ -24,6 +24,7 @@ Kind = Literal[
     "undeleted",
     "merged",
     "changed",
+    "reloaded",
     "stats",
     "queue",
     "notice",

@@ -1,8 +1,10 @@
 """All windows of one program: one model, one memory, any number of conversations."""
 
 import threading
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from typing import Any
 
 import msgspec
 
@@ -41,30 +43,33 @@ class Hub:
         self._around = Surroundings(engine, memory, settings, sizes, clock, toolbox)
         self._open: dict[str, Window] = {}
         self._lock = threading.Lock()
+        self._naming = threading.Lock()
+        """Held while a name is looked up to be given to a window."""
+        self._doors: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        """By window: held while it is opened, closed or deleted, which takes time and concerns no other one."""
 
     def open(self, name: str) -> Window:
         """The window of that name, or else of that id; a new one if there is none."""
-        with self._lock:
-            outline = self._find(name)
-            if outline is None:
-                window = new_window(self._around, name)
-            elif outline.id in self._open:
-                return self._open[outline.id]
-            else:
-                record = self._around.memory.store.window(outline.id)
-                if record is None:
-                    raise InputError(f"The window {name} was deleted just now.")
-                window = reopened(self._around, record)
-            self._open[window.id] = window
-            return window
+        outline = self._find(name)
+        if outline is None:
+            with self._naming:
+                outline = self._find(name)  # somebody else may have made it meanwhile
+                if outline is None:
+                    return self._keep(new_window(self._around, name))
+        with self._door(outline.id):
+            window = self._known(outline.id)
+            if window is not None:
+                return window
+            record = self._around.memory.store.window(outline.id)
+            if record is None:
+                raise InputError(f"The window {name} was deleted just now.")
+            return self._keep(reopened(self._around, record))
 
     def windows(self) -> list[WindowListing]:
         """Those that were saved last come first."""
+        outlines = self._around.memory.store.windows()
         with self._lock:
-            return [
-                WindowListing(one.id, one.name, one.saved_at, one.id in self._open)
-                for one in self._around.memory.store.windows()
-            ]
+            return [WindowListing(one.id, one.name, one.saved_at, one.id in self._open) for one in outlines]
 
     def open_windows(self) -> list[Window]:
         with self._lock:
@@ -76,30 +81,38 @@ class Hub:
             self._around = self._around._replace(settings=settings)
 
     def rename(self, window: Window, name: str) -> None:
+        self.change(window, name=name)
+
+    def change(self, window: Window, *, name: str | None = None, overrides: Mapping[str, Any] | None = None) -> None:
+        """As `Window.change`, with a name that no other window has."""
+        if name is None:
+            window.change(overrides=overrides)
+            return
         name = checked_name(name)
-        with self._lock:
+        with self._naming:
             found = self._find(name)
             if found is not None and found.id != window.id:
                 raise InputError(f"There is a window named {name} already.")
-            window.rename(name)
+            window.change(name=name, overrides=overrides)
 
     def close_window(self, window: Window) -> None:
         """Its living context is saved, and lives again when it is opened."""
-        window.close()
-        with self._lock:
-            self._open.pop(window.id, None)
+        with self._door(window.id):
+            self._close(window)
 
     def delete_window(self, name: str) -> None:
         """Forget what lived in a window; what was said in it stays in the memory."""
-        with self._lock:
-            outline = self._find(name)
-            if outline is None:
-                raise InputError(f"There is no window {name}.")
-            window = self._open.get(outline.id)
+        outline = self._find(name)
+        if outline is None or not self.delete_by_id(outline.id):
+            raise InputError(f"There is no window {name}.")
+
+    def delete_by_id(self, window_id: str) -> bool:
+        """The same; says whether there was one. One that is not open is not read for it, so it may be damaged."""
+        with self._door(window_id):
+            window = self._known(window_id)
             if window is not None:
-                window.close()
-                del self._open[outline.id]
-            self._around.memory.store.delete_window(outline.id)
+                self._close(window)
+            return self._around.memory.store.delete_window(window_id)
 
     def close(self) -> None:
         """Stops what is under way, and waits until it is kept."""
@@ -107,6 +120,24 @@ class Hub:
             window.stop()
             window.wait_until_idle()
             self.close_window(window)
+
+    def _close(self, window: Window) -> None:
+        window.close()
+        with self._lock:
+            self._open.pop(window.id, None)
+
+    def _known(self, window_id: str) -> Window | None:
+        with self._lock:
+            return self._open.get(window_id)
+
+    def _keep(self, window: Window) -> Window:
+        with self._lock:
+            self._open[window.id] = window
+        return window
+
+    def _door(self, window_id: str) -> threading.Lock:
+        with self._lock:
+            return self._doors[window_id]
 
     def _find(self, name: str) -> WindowOutline | None:
         outlines = self._around.memory.store.windows()

@@ -52,14 +52,16 @@ Note = Begun | Written
 class Journal:
     """Entered while the model writes, once for each round; a thread notes down what was added since it last did.
 
-    A disk that fails is told in the log and ends the notes, not the reply.
+    A disk that fails is reported in the log and does not end the reply. What could not be noted down is tried again.
     """
 
     def __init__(self, store: Store, window_id: str, turn: int) -> None:
         self._store = store
         self._window_id = window_id
-        self._turn = turn
+        self.turn = turn
+        self._begun: Begun | None = None
         self._pending: list[Word] = []
+        self._has_failed = False
         self._lock = threading.Lock()
         self._has_news = threading.Event()
         self._is_over = threading.Event()
@@ -67,7 +69,8 @@ class Journal:
 
     def begin(self, turn_user: int, time: datetime, marks: dict[str, Any], *, supersedes: int | None = None) -> None:
         earlier = None if supersedes is None else text_of_number(supersedes)
-        self._note(Begun(text_of_number(turn_user), text_of_number(self._turn), time, marks, earlier))
+        self._begun = Begun(text_of_number(turn_user), text_of_number(self.turn), time, marks, earlier)
+        self._note(self._begun)
 
     def add(self, word: Word) -> None:
         with self._lock:
@@ -81,9 +84,16 @@ class Journal:
         except StoreError as error:
             _log.warning("The result of a tool cannot be noted down: %s", error)
 
+    def note_all(self) -> None:
+        """Note down everything that is missing, so that the exchange can be recovered. Another process that opened the
+        window may have cleared what was noted of it; to note its beginning twice does no harm."""
+        if self._begun is not None:
+            self._note(self._begun)
+        self._write_pending()
+
     def clear(self) -> None:
         """The reply is in the memory."""
-        self._store.journal_clear(self._window_id, self._turn)
+        self._store.journal_clear(self._window_id, self.turn)
 
     def __enter__(self) -> Self:
         self._is_over.clear()
@@ -100,24 +110,32 @@ class Journal:
             self._thread.join()
 
     def _work(self) -> None:
+        while not self._is_over.is_set():
+            self._has_news.wait()
+            self._has_news.clear()
+            self._try_to_write()
+            self._is_over.wait(_INTERVAL_S)
+        self._try_to_write()
+
+    def _try_to_write(self) -> None:
         try:
-            while not self._is_over.is_set():
-                self._has_news.wait()
-                self._has_news.clear()
-                self._write_pending()
-                self._is_over.wait(_INTERVAL_S)
             self._write_pending()
         except StoreError as error:
-            _log.warning("The reply under way cannot be noted down: %s", error)
+            if not self._has_failed:
+                _log.warning("The reply under way cannot be noted down: %s", error)
+            self._has_failed = True
 
     def _write_pending(self) -> None:
+        """What is pending stays so until it is written."""
         with self._lock:
-            pending, self._pending = self._pending, []
+            pending = list(self._pending)
         if pending:
             self._note(Written.of(pending, {}))
+            with self._lock:
+                del self._pending[: len(pending)]
 
     def _note(self, note: Note) -> None:
-        self._store.journal_append(self._window_id, self._turn, msgspec.msgpack.encode(note))
+        self._store.journal_append(self._window_id, self.turn, msgspec.msgpack.encode(note))
 
 
 class Noted(NamedTuple):

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from halo_weave.memory.memory import Memory
 from halo_weave.memory.records import Chunk, ChunkKey
-from halo_weave.memory.window_records import BurialRecord
+from halo_weave.memory.window_records import BurialRecord, packed_brightness
 from halo_weave.session.describing import described, named
 from halo_weave.session.events import EventLog
 from halo_weave.session.graves import Graves
@@ -42,6 +42,12 @@ class Life:
         self._gap = timedelta(hours=settings.gap_marker_hours) if settings.gap_marker_hours else None
         self.frames = frames
         self.reviver = reviver
+
+    def begin_with(self, chunks: Iterable[LiveChunk], current: frozenset[TurnKey]) -> None:
+        """Let just these live; what was buried or raised and is not saved yet never was."""
+        with self.looking:
+            self.context, self.current = Context(chunks), current
+            self.graves.note_saved()
 
     def layout(self, opened: OpenTurn | None = None) -> Layout:
         return lay_out(self.context, self.frames, gap=self._gap, opened=opened)
@@ -96,24 +102,44 @@ class Life:
         found = {}
         asked = list(dict.fromkeys(keys))
         graves = self.graves.among(asked)
+        unknown = [key for key in asked if key not in self.context and key not in known]
+        stored = {key: entry.chunk for key, entry in self._memory.chunks_by_keys(unknown).items()}
         for key in asked:
-            chunk = None if key in self.context else known.get(key) or self._stored(key)
+            chunk = None if key in self.context else known.get(key) or stored.get(key)
             if chunk is None or chunk.deleted:
                 continue
             tokens, _ = self.reviver.tokens(chunk)
             grave = graves.get(key)
             frame = self.frame_tokens(turn_of(key), chunk.time)
-            found[key] = Dormant(key, chunk.first_position, len(tokens), frame, grave.peak if grave else None)
+            earned = () if grave is None else grave.token_brightness()
+            found[key] = Dormant(
+                key,
+                chunk.first_position,
+                len(tokens),
+                frame,
+                grave.peak if grave else None,
+                # Those of other tokens, in another model or before it was merged, say nothing of these.
+                earned if len(earned) == len(tokens) else (),
+            )
         return found
 
     def starting_brightness(self) -> StartingBrightness:
         return StartingBrightness(self._settings.resurrection_brightness, self.context.mean_brightness())
 
     def revive(self, plan: ResurrectionPlan) -> None:
+        stored = self._memory.chunks_by_keys(revival.key for revival in plan.revivals)
         revived = [
-            (revival, self.reviver.alive(chunk, brightness=revival.brightness, is_pinned=revival.is_pinned))
+            (
+                revival,
+                self.reviver.alive(
+                    chunk,
+                    brightness=revival.brightness,
+                    token_brightness=revival.token_brightness,
+                    is_pinned=revival.is_pinned,
+                ),
+            )
             for revival in plan.revivals
-            if (chunk := self._stored(revival.key)) is not None and not chunk.deleted
+            if revival.key in stored and not (chunk := stored[revival.key].chunk).deleted
         ]
         with self.looking:
             for revival, live in revived:
@@ -139,10 +165,6 @@ class Life:
             self.graves.exhume(keys)
             return [self.context.remove(key) for key in keys if key in self.context]
 
-    def _stored(self, key: ChunkKey) -> Chunk | None:
-        stored = self._memory.chunk(key)
-        return None if stored is None else stored.chunk
-
     def _worths(self) -> Sequence[float | None]:
         if self._settings.keeps_by == "brightness":
             return [None] * len(self.context)
@@ -154,7 +176,10 @@ class Life:
         with self.looking:
             for burial in burials:
                 chunk = self.context.remove(burial.key)
-                self.graves.bury(BurialRecord(burial.key, chunk.first_position, burial.peak, burial.reason, time))
+                brightness = packed_brightness(chunk.brightness)
+                self.graves.bury(
+                    BurialRecord(burial.key, chunk.first_position, burial.peak, burial.reason, time, brightness)
+                )
             if burials:
                 self._log.tell(
                     "buried",

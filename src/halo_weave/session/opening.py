@@ -1,25 +1,27 @@
 """Opening a window: what was saved lives again, and what a crash cut off is brought to an end."""
 
 import secrets
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
 from halo_weave.errors import InputError
 from halo_weave.memory.numbers import number_of_text
-from halo_weave.memory.records import Chunk
+from halo_weave.memory.records import Chunk, ChunkKey
 from halo_weave.memory.window_records import WindowRecord
-from halo_weave.session.catching_up import catch_up
+from halo_weave.session.catching_up import take_news
 from halo_weave.session.deleting import SUPERSEDED, delete_exchange
-from halo_weave.session.journal import Begun, Written, noted
+from halo_weave.session.journal import Begun, Noted, Written, noted
 from halo_weave.session.revival import metadata_of
-from halo_weave.session.saved_window import SavedChunk, SavedWindow, decoded
+from halo_weave.session.saved_chunks import SavedChunks
+from halo_weave.session.saved_window import SavedExchange, SavedWindow, decoded
 from halo_weave.session.settings import is_usable
 from halo_weave.session.tool_rounds import earlier_calls
 from halo_weave.session.window import Newest, Surroundings, Window
 from halo_weave.session.words import ChunkSizes, Word, cut
 from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS
-from halo_weave.weave.living import TurnKey, turn_of
+from halo_weave.weave.context import LiveChunk
+from halo_weave.weave.living import TurnKey
 
 _FULL = NEW_BRIGHTNESS
 _LONGEST_NAME = 200
@@ -27,7 +29,7 @@ _INTERRUPTED = {"ending": "interrupted"}
 
 
 def new_window(around: Surroundings, name: str) -> Window:
-    window = Window(WindowRecord(secrets.token_hex(8), checked_name(name), b"", 0, around.clock()), around, {})
+    window = Window(WindowRecord(secrets.token_hex(8), checked_name(name), b"", 0, around.clock()), around, restore)
     window.news.entries()  # nothing of it is about a window that is empty
     window.save()
     return window
@@ -35,28 +37,48 @@ def new_window(around: Surroundings, name: str) -> Window:
 
 def reopened(around: Surroundings, record: WindowRecord) -> Window:
     """The window as it was saved, with what was under way when its process ended."""
+    window = Window(record, around, restore)
+    _take_saved(window, record)
+    _bring_all_to_end(window, noted(window.memory.store, window.id))
+    window.tool_calls.extend(earlier_calls(window.life.context))
+    return window
+
+
+def restore(window: Window, record: WindowRecord) -> None:
+    """Make an open window what was saved of it, with the exchange that is under way in it.
+
+    Other exchanges under way are left alone: they belong to another process, which may be alive.
+    """
+    lived = window.life.context.keys()
+    _take_saved(window, record)
+    if window.journal is not None:
+        all_noted, turn = noted(window.memory.store, window.id), window.journal.turn
+        _bring_all_to_end(window, {turn: all_noted[turn]} if turn in all_noted else {})
+    left = lived - window.life.context.keys()
+    stored = window.memory.chunks_by_keys(left)
+    if any(key not in stored or stored[key].chunk.deleted for key in left):
+        window.reread()
+    window.tool_calls.clear()
+    window.tool_calls.extend(earlier_calls(window.life.context))
+
+
+def _take_saved(window: Window, record: WindowRecord) -> None:
     saved = decoded(record.state, record.name)
     overrides = {name: value for name, value in saved.overrides.items() if is_usable(name, value)}
-    window = Window(record, around, overrides)
+    window.take_record(record, overrides)
     for name in (name for name in saved.overrides if name not in overrides):
         setting = f"{name} = {str(saved.overrides[name])[:40]}"
         window.log.tell("notice", text=f"This window's own setting {setting} is unknown here; the program's is used.")
     window.messages = saved.messages
     window.messages_at_reflection = saved.messages_at_reflection
-    if saved.newest is not None:
-        newest = saved.newest
-        window.newest = Newest(
-            *map(number_of_text, (newest.turn_user, newest.turn_assistant, newest.free_from, newest.free_to))
-        )
-        window.life.current = window.newest.turns
-    _revive_saved(window, saved)
+    window.newest = None if saved.newest is None else _newest(saved.newest)
+    window.life.begin_with(_revived(window, saved), frozenset() if window.newest is None else window.newest.turns)
     window.news.seen = saved.news_seen
-    catch_up(window)
-    if _recover(window):
-        window.save()
-        window.memory.embed_later(window.take_unembedded())
-    window.tool_calls.extend(earlier_calls(window.life.context))
-    return window
+    take_news(window)
+
+
+def _newest(saved: SavedExchange) -> Newest:
+    return Newest(*map(number_of_text, (saved.turn_user, saved.turn_assistant, saved.free_from, saved.free_to)))
 
 
 def checked_name(name: str) -> str:
@@ -66,44 +88,41 @@ def checked_name(name: str) -> str:
     return name
 
 
-def _revive_saved(window: Window, saved: SavedWindow) -> None:
+def _revived(window: Window, saved: SavedWindow) -> list[LiveChunk]:
     same_scorer = saved.scorer == window.scorer.name
-    foreign = 0
+    living: dict[ChunkKey, LiveChunk] = {}
+    stored = SavedChunks(window.memory, saved.chunks)
     for one in saved.chunks:
-        chunk = _as_it_is_now(window, one)
-        if chunk is None or chunk.deleted or chunk.key in window.life.context:
+        chunk = stored.as_it_is_now(one)
+        if chunk is None or chunk.deleted or chunk.key in living:
             continue
-        live = window.life.reviver.as_before(
-            chunk, one.brightness_rows(), same_scorer=same_scorer, is_pinned=one.is_pinned
+        live = living[chunk.key] = window.life.reviver.as_before(
+            chunk,
+            one.brightness_rows(),
+            same_scorer=same_scorer,
+            is_pinned=one.is_pinned,
+            turn_start=stored.turn_start(chunk),
         )
         live.returned = one.returned
-        foreign += live.is_foreign
-        window.life.add([live])
+    foreign = sum(live.is_foreign for live in living.values())
     if foreign:
         window.log.tell(
             "notice",
             text=f"{foreign} chunks were written with another model and are read in the tokens of this one.",
         )
+    return list(living.values())
 
 
-def _as_it_is_now(window: Window, saved: SavedChunk) -> Chunk | None:
-    """The chunk itself, or the one that it was merged into."""
-    stored = window.memory.chunk(saved.key.key)
-    if stored is not None:
-        return stored.chunk
-    position = number_of_text(saved.position)
-    of_turn = _chunks(window, turn_of(saved.key.key))
-    return next((chunk for chunk in of_turn if chunk.first_position <= position < chunk.end_position), None)
-
-
-def _recover(window: Window) -> bool:
-    """Bring exchanges to an end that a crash cut off; True if there were any."""
-    cut_off = noted(window.memory.store, window.id)
+def _bring_all_to_end(window: Window, cut_off: Mapping[int, Noted]) -> None:
+    """Exchanges that a crash or a failure cut off."""
     for turn, (begun, written) in cut_off.items():
         if begun is not None:
             _bring_to_end(window, turn, begun, written)
-        window.memory.store.journal_clear(window.id, turn)
-    return bool(cut_off)
+    if cut_off:
+        window.save()
+        for turn in cut_off:
+            window.memory.store.journal_clear(window.id, turn)
+    window.memory.embed_later(window.take_unembedded())
 
 
 def _bring_to_end(window: Window, turn: int, begun: Begun, notes: Sequence[Written]) -> None:

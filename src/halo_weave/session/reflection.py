@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 
 from halo_weave.errors import HaloError, WindowBusy
-from halo_weave.session.turn import Reply, send
+from halo_weave.session.turn import Reply, exchange
 from halo_weave.session.window import Window
 
 MARK = "reflection"
@@ -31,10 +31,11 @@ def is_due(window: Window) -> bool:
 
 def reflect(window: Window) -> Reply:
     """Ask for the summary now, as a message like any other that is marked."""
-    reply = send(window, window.settings.reflection.prompt, {MARK: True})
-    window.messages_at_reflection = window.messages
-    window.save()
-    return reply
+    with window.working("answering"):
+        reply = exchange(window, window.settings.reflection.prompt, {MARK: True})
+        window.messages_at_reflection = window.messages
+        window.save()
+        return reply
 
 
 def at_once(_: Window, work: Callable[[], object]) -> object:

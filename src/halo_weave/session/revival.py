@@ -1,6 +1,6 @@
 """Stored chunks as living ones: in the tokens of the model in use, with their turn's place."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -29,15 +29,23 @@ class Reviver:
             return stored, False
         return self._engine.tokenize(chunk.text), True
 
-    def alive(self, chunk: Chunk, *, brightness: float, is_pinned: bool = False) -> LiveChunk:
+    def alive(
+        self, chunk: Chunk, *, brightness: float, token_brightness: Sequence[float] = (), is_pinned: bool = False
+    ) -> LiveChunk:
+        """`token_brightness` has one for each token, or none."""
         tokens, is_foreign = self.tokens(chunk)
-        return self._live(chunk, tokens, is_foreign, self._scorer.revived(len(tokens), brightness), is_pinned)
+        state = self._scorer.revived(len(tokens), brightness)
+        for place, earned in enumerate(token_brightness):
+            state[:, place : place + 1] = self._scorer.revived(1, earned)
+        return self._live(chunk, tokens, is_foreign, state, is_pinned)
 
     def fresh(self, chunk: Chunk, tokens: list[Token], state: State | None = None) -> LiveChunk:
         """A chunk that was just written, by a person or by the model."""
         return self._live(chunk, tokens, False, self._scorer.fresh(len(tokens)) if state is None else state, False)
 
-    def as_before(self, chunk: Chunk, state: State, *, same_scorer: bool, is_pinned: bool) -> LiveChunk:
+    def as_before(
+        self, chunk: Chunk, state: State, *, same_scorer: bool, is_pinned: bool, turn_start: int
+    ) -> LiveChunk:
         """A chunk as it lived when its window was saved.
 
         With other tokens, or another scorer, each token gets the peak that the chunk had.
@@ -45,14 +53,22 @@ class Reviver:
         tokens, is_foreign = self.tokens(chunk)
         if not same_scorer or state.shape != (self._scorer.lanes, len(tokens)):
             state = self._scorer.revived(len(tokens), float(state[0].max()))
-        return self._live(chunk, tokens, is_foreign, state, is_pinned)
+        return self._live(chunk, tokens, is_foreign, state, is_pinned, turn_start)
 
-    def _live(self, chunk: Chunk, tokens: list[Token], is_foreign: bool, state: State, is_pinned: bool) -> LiveChunk:
+    def _live(
+        self,
+        chunk: Chunk,
+        tokens: list[Token],
+        is_foreign: bool,
+        state: State,
+        is_pinned: bool,
+        turn_start: int | None = None,
+    ) -> LiveChunk:
         return LiveChunk(
             key=chunk.key,
             first_position=chunk.first_position,
             end_position=chunk.end_position,
-            turn_start=self.turn_start(chunk),
+            turn_start=self.turn_start(chunk) if turn_start is None else turn_start,
             time=chunk.time,
             tokens=tokens,
             state=np.asarray(state, dtype=np.float32),

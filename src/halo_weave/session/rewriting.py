@@ -39,7 +39,7 @@ def rewrite(window: Window, reply: str) -> int:
     reservation = window.memory.reserve(len(asked) + len(tokens) + room_to_go_on)
     positions = Positions(window.memory, reservation.position_start, reservation.position_end)
     newest = Newest(reservation.turn_user, reservation.turn_assistant, *positions.rest(len(asked) + len(tokens)))
-    journal = Journal(window.memory.store, window.id, newest.turn_assistant)
+    journal = window.journal = Journal(window.memory.store, window.id, newest.turn_assistant)
     journal.begin(newest.turn_user, time, {}, supersedes=before.turn_user)
     words, (user, assistant) = placed([*asked, *tokens], positions), _turns(newest)
     noted = {name: value for name, value in marks_of(answer[0]).items() if name != "ending"}
@@ -50,6 +50,7 @@ def rewrite(window: Window, reply: str) -> int:
     window.unembedded += window.memory.write(chunks)
     _let_live(window, chunks, before, newest)
     journal.clear()
+    window.journal = None
     window.memory.embed_later(window.take_unembedded())
     return newest.turn_assistant
 

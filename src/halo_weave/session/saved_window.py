@@ -70,6 +70,8 @@ class SavedWindow(msgspec.Struct, frozen=True):
     messages: int = 0
     messages_at_reflection: int = 0
     news_seen: int = 0
+    tokens: int | None = None
+    """As `Window.tokens` was; None if an earlier version of the program saved it."""
     format_version: int = FORMAT_VERSION
 
 

@@ -18,7 +18,7 @@ from halo_weave.session.describing import described
 from halo_weave.session.filling import filling
 from halo_weave.session.journal import Journal
 from halo_weave.session.keeping import Exchange
-from halo_weave.session.recalling import plan_recall, with_preview
+from halo_weave.session.recalling import NOTHING, plan_recall, with_preview
 from halo_weave.session.replying import Figures
 from halo_weave.session.revival import metadata_of
 from halo_weave.session.room import make_room, new_tokens, prune_to_budget, tokens_of
@@ -53,22 +53,24 @@ def exchange(window: Window, text: str, marks: Mapping[str, Any]) -> Reply:
     begun_at, time = clocks.perf_counter(), window.clock()
     tokens = tokens_of(window, text)
     longest = window.settings.generation.max_tokens
-    new = new_tokens(window, tokens, time)
     catch_up(window)
+    new = new_tokens(window, tokens, time)
     make_room(window, new, current=frozenset())
 
     reservation = window.memory.reserve(len(tokens) + longest + FOR_FRAMES + FOR_SAFETY)
     user, assistant = TurnKey(reservation.turn_user, "user"), TurnKey(reservation.turn_assistant, "assistant")
     under_way = Exchange(user, assistant, time, marks, begun_at, Figures(new=new))
 
-    window.log.tell("status", text="searching the memory")
     searching_at = clocks.perf_counter()
     cap = window.settings.weave.resurrection_cap
     budget = universal_budget(window.usable_tokens, window.life.size(), new, longest, cap=cap)
-    plan = plan_recall(window, with_preview(window, text, tokens), budget, before=reservation.position_start)
+    plan = NOTHING
+    if window.settings.weave.resurrection and budget > 0:
+        window.log.tell("status", text="searching the memory")
+        plan = plan_recall(window, with_preview(window, text, tokens), budget, before=reservation.position_start)
     under_way.figures.search_s = clocks.perf_counter() - searching_at
 
-    journal = Journal(window.memory.store, window.id, assistant.turn)
+    journal = window.journal = Journal(window.memory.store, window.id, assistant.turn)
     journal.begin(user.turn, time, dict(marks))
     positions = Positions(window.memory, reservation.position_start, reservation.position_end)
     _write_message(window, under_way, placed(tokens, positions))
@@ -96,7 +98,7 @@ def continue_reply(window: Window) -> Reply:
         time = written[0].time if written else window.clock()
         under_way = Exchange(user, assistant, time, {}, begun_at)
         make_room(window, len(window.life.frames.opening("assistant", time, follows_gap=False)), {user, assistant})
-        journal = Journal(window.memory.store, window.id, assistant.turn)
+        journal = window.journal = Journal(window.memory.store, window.id, assistant.turn)
         journal.begin(user.turn, time, {})
         return _answer(window, under_way, journal)
 
@@ -128,6 +130,7 @@ def _answer(window: Window, exchange: Exchange, journal: Journal) -> Reply:
 
     prune_to_budget(window)
     journal.clear()
+    window.journal = None
     if figures.malformed and window.engine.facts.abilities.attention.available:
         steps = f"{figures.malformed} of {figures.generated} steps"
         window.log.tell("notice", text=f"The brightness did not change in {steps}: {exchange.problem}.")

@@ -7,22 +7,24 @@ Here is what it is and what is saved of it. The order of a turn is in `turn`; wh
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from halo_weave.engine.protocol import Attention, Engine, EngineContext, SyncReport, Token
-from halo_weave.errors import StoreConflict, WindowBusy
+from halo_weave.errors import StoreConflict, StoreError, WindowBusy
 from halo_weave.memory.memory import Memory
 from halo_weave.memory.numbers import text_of_number
 from halo_weave.memory.records import ChunkKey
 from halo_weave.memory.window_records import WindowRecord
 from halo_weave.session.describing import described
 from halo_weave.session.events import Event, EventLog
+from halo_weave.session.journal import Journal
 from halo_weave.session.life import Life
 from halo_weave.session.news import News
+from halo_weave.session.reloading import bring_up_to_date, recover
 from halo_weave.session.revival import Reviver
 from halo_weave.session.saved_window import SavedChunk, SavedExchange, SavedWindow, encoded
 from halo_weave.session.settings import WindowSettings, with_overrides
@@ -78,9 +80,16 @@ class Newest(NamedTuple):
 
 
 class Window:
-    """Made by `opening`, which brings back what was saved."""
+    """Made by `opening`, which brings back what was saved, and does so again by `restore`."""
 
-    def __init__(self, record: WindowRecord, around: Surroundings, overrides: Mapping[str, Any]) -> None:
+    def __init__(
+        self, record: WindowRecord, around: Surroundings, restore: Callable[["Window", WindowRecord], None]
+    ) -> None:
+        self.restore = restore
+        self.is_behind = False
+        """Whether something failed half-way, so that the window has to be read from its file before it goes on."""
+        self.journal: Journal | None = None
+        """Of the exchange under way, until all of it is saved."""
         self.engine = around.engine
         self.memory = around.memory
         self.clock = around.clock
@@ -105,7 +114,7 @@ class Window:
         self.is_stopped = threading.Event()
         self._record = record
         self._defaults = around.settings
-        self._overrides = dict(overrides)
+        self._overrides: dict[str, Any] = {}
         self._is_working = threading.Lock()
         self._doing = ""
         self._engine_context: EngineContext | None = None
@@ -121,6 +130,11 @@ class Window:
     @property
     def name(self) -> str:
         return self._record.name
+
+    @property
+    def version(self) -> int:
+        """That it was saved or read as."""
+        return self._record.version
 
     @property
     def overrides(self) -> Mapping[str, Any]:
@@ -142,19 +156,31 @@ class Window:
         return self.settings.weave.budget(self.usable_tokens)
 
     @property
+    def tokens(self) -> int:
+        """All tokens that the model would see, with frames and system prompt."""
+        with self.life.looking:
+            return self.life.size()
+
+    @property
     def doing(self) -> str:
         """What the window is busy with; empty if it is not."""
         return self._doing
 
     @contextmanager
     def working(self, doing: str) -> Iterator[None]:
-        """For whatever changes the window: one at a time. What is short is waited for, a reply is not."""
+        """For whatever changes the window: one at a time. What is short is waited for, a reply is not.
+
+        Whatever fails half-way leaves the window as its file has it, with what was written until then.
+        """
         if not self._is_working.acquire(timeout=_PATIENCE_S):
             raise WindowBusy(f"The window {self.name} is {self._doing or 'busy'}; wait until it is done, or stop it.")
         self.is_stopped.clear()
         self._doing = doing
         try:
             yield
+        except BaseException as error:
+            recover(self, error)
+            raise
         finally:
             self._doing = ""
             self.active_at = self.clock()
@@ -189,28 +215,45 @@ class Window:
         self._must_reread = self._must_reread or not is_tail
         return self.life.drop(keys)
 
+    def reread(self) -> None:
+        """Let the model read its context again, without a trace of what is no longer in it."""
+        self._must_reread = True
+
     def take_unembedded(self) -> list[int]:
         taken, self.unembedded = self.unembedded, []
         return taken
 
+    def take_record(self, record: WindowRecord, overrides: Mapping[str, Any]) -> None:
+        """Be the window of this name and version, with these settings of its own."""
+        told = list(self.life.frames.beginning)
+        self._record = record
+        self._overrides = dict(overrides)
+        self._apply_settings()
+        # What was read after another system prompt would still follow that one.
+        self._must_reread = self._must_reread or told != list(self.life.frames.beginning)
+
     def rename(self, name: str) -> None:
-        with self.working("being renamed"):
-            self._record = msgspec.structs.replace(self._record, name=name)
-            self.save()
-            self.log.tell("changed", name=name)
+        self.change(name=name)
 
     def set_overrides(self, overrides: Mapping[str, Any]) -> None:
-        """The settings of this window alone, by dotted names; all others are the program's."""
-        with_overrides(self._defaults, overrides)
-        with self.working("being set"):
-            told = list(self.life.frames.beginning)
-            self._overrides = dict(overrides)
-            self._apply_settings()
-            # What was read after another system prompt would still follow that one.
-            self._must_reread = self._must_reread or told != list(self.life.frames.beginning)
+        self.change(overrides=overrides)
+
+    def change(self, *, name: str | None = None, overrides: Mapping[str, Any] | None = None) -> None:
+        """Another name, or other settings of this window alone in the place of all that it had; both or neither.
+
+        Settings are by dotted names; all others are the program's.
+        """
+        with_overrides(self._defaults, overrides or {})
+        with self.working("being changed"):
+            bring_up_to_date(self)
+            record = self._record if name is None else msgspec.structs.replace(self._record, name=name)
+            self.take_record(record, self._overrides if overrides is None else overrides)
             self.life.prune(self.budget)
             self.save()
-            self.log.tell("changed", overrides=self._overrides)
+            if name is not None:
+                self.log.tell("changed", name=name)
+            if overrides is not None:
+                self.log.tell("changed", overrides=self._overrides)
 
     def use_defaults(self, settings: WindowSettings) -> None:
         """Go by these settings of the program from now on, where this window has none of its own."""
@@ -231,18 +274,13 @@ class Window:
                 "chunks": [described(chunk) for chunk in self.life.context],
                 "writing": [token.text for token in self.writing],
                 "buried": len(self.life.graves),
-                "tokens": self.life.size(),
+                "tokens": self.tokens,
                 "budget": self.budget,
                 "usable": self.usable_tokens,
                 "messages": self.messages,
                 "overrides": dict(self._overrides),
                 "tool_calls": list(self.tool_calls),
             }
-
-    def require_unchanged(self) -> None:
-        """StoreConflict if another program changed or deleted the window, before anything is done in vain."""
-        if self.memory.store.window_version(self.id) != self._record.version:
-            raise self._conflict()
 
     def save(self) -> None:
         """Keep which chunks live and how bright, and what was buried; the words are in the memory already."""
@@ -255,6 +293,7 @@ class Window:
                 messages=self.messages,
                 messages_at_reflection=self.messages_at_reflection,
                 news_seen=self.news.seen,
+                tokens=self.tokens,
             )
         )
         record = msgspec.structs.replace(self._record, state=state, saved_at=self.clock())
@@ -263,12 +302,18 @@ class Window:
             try:
                 version = self.memory.store.put_window(record, buried=buried, raised=raised)
             except StoreConflict as error:
-                raise self._conflict() from error
+                raise StoreConflict(
+                    f"The window {self.name} was changed or deleted by another program at the same time; look at it as "
+                    "it is now, and go on."
+                ) from error
             self.life.graves.note_saved()
         self._record = msgspec.structs.replace(record, version=version)
 
     def close(self) -> None:
         with self.working("being closed"):
+            if self.is_behind:
+                with suppress(StoreError):
+                    bring_up_to_date(self)
             if self._engine_context is not None:
                 self._engine_context.close()
                 self._engine_context = None
@@ -276,11 +321,6 @@ class Window:
                 self.recorder.finish()
             self.log.tell("closed")
             self.log.close()
-
-    def _conflict(self) -> StoreConflict:
-        return StoreConflict(
-            f"The window {self.name} was changed or deleted by another program; open it again to go on."
-        )
 
     def _apply_settings(self) -> None:
         self.settings = with_overrides(self._defaults, self._overrides)

@@ -44,7 +44,8 @@ def forget(settings: Settings, address: Address | None, *, is_agreed: bool, as_j
             what = "everything that is deleted" if address is None else f"{address}"
             questions = [
                 f"{counted(len(keys), 'chunk')} ({what}) will be removed from {settings.memory.file} for ever.",
-                "No command brings this back, and the whole file is written anew. Backups and exports keep theirs.",
+                "No command brings this back, and the whole file is written anew. Backups and exports keep theirs. An "
+                "answer, or another passage, may repeat what is forgotten: search for it, and forget that as well.",
             ]
             _require_agreement(questions, is_agreed=is_agreed)
             forgotten = memory.forget_all_deleted(ORIGIN) if address is None else memory.forget(keys, ORIGIN)

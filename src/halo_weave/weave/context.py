@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from halo_weave.engine.protocol import Token
 from halo_weave.memory.records import ChunkKey
+from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS
 from halo_weave.weave.living import TurnKey, turn_of
 
 State = NDArray[np.float32]
@@ -102,9 +103,11 @@ class Context:
         return [chunk for chunk in self if chunk.turn == turn]
 
     def mean_brightness(self) -> float:
-        """Over all living tokens; 0 if there are none."""
+        """Over all living tokens; that of new ones if there are none."""
         tokens = sum(len(chunk.tokens) for chunk in self)
-        return sum(float(chunk.brightness.sum(dtype=np.float64)) for chunk in self) / tokens if tokens else 0.0
+        return (
+            sum(float(chunk.brightness.sum(dtype=np.float64)) for chunk in self) / tokens if tokens else NEW_BRIGHTNESS
+        )
 
 
 def _place(chunk: LiveChunk) -> tuple[int, int, ChunkKey]:

@@ -37,13 +37,15 @@ class Candidate(NamedTuple):
 
 
 class Dormant(NamedTuple):
-    """A chunk that could return. `frame` is as in `LivingChunk`; `earned` is None unless this window buried it."""
+    """A chunk that could return. `frame` is as in `LivingChunk`; `earned`, the peak that it had, is None unless this
+    window buried it. `token_earned` is what each token had, empty if that is not known."""
 
     key: ChunkKey
     first_position: int
     tokens: int
     frame: int
     earned: float | None = None
+    token_earned: tuple[float, ...] = ()
 
 
 class StartingBrightness(NamedTuple):
@@ -63,9 +65,14 @@ class StartingBrightness(NamedTuple):
             case "fixed":
                 return FIXED_BRIGHTNESS
 
+    def of_tokens(self, chunk: Dormant) -> tuple[float, ...]:
+        """Of each token by what it has earned itself; empty if that is not known."""
+        return tuple(map(self.of, chunk.token_earned))
+
 
 class Revival(msgspec.Struct, frozen=True):
-    """`brightness` is for each of the chunk's tokens; `reason` is a sentence to what `code` says in a word.
+    """`brightness` is that of the chunk, and of each of its tokens unless `token_brightness` has one for each; `reason`
+    is a sentence to what `code` says in a word.
 
     `paired_with` are for a target the anchors of its group, living or brought along; for an anchor it is the target.
     `found` is what the search said of a target, and for an anchor of the target that it came with.
@@ -78,6 +85,7 @@ class Revival(msgspec.Struct, frozen=True):
     reason: str
     paired_with: tuple[ChunkKey, ...]
     found: Candidate | None
+    token_brightness: tuple[float, ...] = ()
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -204,6 +212,7 @@ class _Planning:
             reason=_how_found(found) if found else "Asked for by hand.",
             paired_with=tuple(key for key in group_keys(chunk.key)[1:] if key in self._there),
             found=found,
+            token_brightness=self._starting.of_tokens(chunk) if found else (),
         )
 
 
@@ -219,6 +228,7 @@ def anchor_revival(
         reason=_why_anchor(chunk.key, target),
         paired_with=(target,),
         found=found,
+        token_brightness=starting.of_tokens(chunk),
     )
 
 
