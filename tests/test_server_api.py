@@ -92,7 +92,8 @@ def test_all_endpoints_answer_as_described(tmp_path: Path) -> None:
         assert buried["key"] in [chunk["key"] for chunk in one.get(base)["chunks"]]
 
         assert one.get("/api/settings")
-        assert one.call("PUT", "/api/settings", {"generation.temperature": 1}) == {"restart": [], "overridden": []}
+        changed = one.call("PUT", "/api/settings", {"generation.temperature": 1})
+        assert changed == {"restart": [], "overridden": [], "is_loading": False}
         exported = one.get("/api/export").content
         assert one.post("/api/backup").content.startswith(b"SQLite format 3")
         job = one.post("/api/import", exported, status=202)

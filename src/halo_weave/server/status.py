@@ -34,7 +34,9 @@ def windows(program: Program) -> list[WindowEntry]:
 
 
 def _engine(program: Program) -> EngineStatus:
-    settings, standing, engine = program.settings.engine, program.keeper.standing, program.keeper.engine
+    keeper = program.keeper
+    standing, engine = keeper.standing, keeper.engine
+    settings = keeper.settings or program.settings.engine
     facts = None if engine is None else engine.facts
     attention, editing = _NOT_YET, _NOT_YET
     if facts is not None:
@@ -50,6 +52,8 @@ def _engine(program: Program) -> EngineStatus:
         is_bundled=settings.kind == "llamacpp" and not settings.model,
         state=standing.state,
         text=standing.text,
+        is_loading=standing.is_loading,
+        failure=standing.failure,
     )
 
 

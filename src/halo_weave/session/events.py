@@ -60,6 +60,11 @@ class EventLog:
         with self._changed:
             return self._last
 
+    @property
+    def is_closed(self) -> bool:
+        with self._changed:
+            return self._is_closed
+
     def tell(self, kind: Kind, **data: Any) -> Event:
         with self._changed:
             self._last += 1

@@ -42,6 +42,10 @@ class Hub:
         self._open: dict[str, Window] = {}
         self._lock = threading.Lock()
 
+    @property
+    def engine(self) -> Engine:
+        return self._around.engine
+
     def open(self, name: str) -> Window:
         """The window of that name, or else of that id; a new one if there is none."""
         with self._lock:
