@@ -1,5 +1,7 @@
 """How the program stands: engine, memory, windows, jobs."""
 
+from collections.abc import Sequence
+
 from halo_weave import __version__
 from halo_weave.errors import HaloError
 from halo_weave.memory.window_records import WindowOutline
@@ -18,7 +20,9 @@ def windows(program: Program) -> list[WindowEntry]:
     """Those that were saved last come first."""
     opened = {window.id: window for window in program.open_windows()}
     entries = []
-    for outline in program.memory.store.windows():
+    outlines = program.memory.store.windows()
+    _forget_other_sizes(program, outlines)
+    for outline in outlines:
         window = opened.get(outline.id)
         if window is None:
             tokens, messages = _saved_size(program, outline)
@@ -82,5 +86,12 @@ def _saved_size(program: Program, outline: WindowOutline) -> tuple[int, int]:
             saved = None  # said when it is opened
         chunks = () if saved is None else saved.chunks
         tokens = sum(len(chunk.state) // (4 * max(1, chunk.rows)) for chunk in chunks)
-        sizes[known] = tokens, 0 if saved is None else saved.messages
+        size = sizes[known] = tokens, 0 if saved is None else saved.messages
+        return size
     return sizes[known]
+
+
+def _forget_other_sizes(program: Program, outlines: Sequence[WindowOutline]) -> None:
+    """Of versions that were since replaced, and of windows that are gone."""
+    present = {(outline.id, outline.version) for outline in outlines}
+    program.saved_sizes = {known: size for known, size in program.saved_sizes.copy().items() if known in present}
