@@ -144,6 +144,33 @@ def test_what_was_forgotten_or_never_was_is_answered_with_nothing() -> None:
     assert log.wait(1) is None
 
 
+def test_events_are_kept_up_to_a_number_of_bytes_and_what_is_gone_is_not_told_in_part() -> None:
+    log = EventLog(remembered_bytes=1_000_000)
+    digest = "x" * 100_000
+    for _ in range(50):
+        log.tell("token", text="word", position="7")
+        log.tell("brightness", brightness=digest, attention=digest)
+        assert log.remembered_bytes <= 1_000_000
+    kept = log.remembered()
+    assert 4 <= len(kept) < 20
+    assert log.since(kept[0].number - 1) == kept
+    assert log.since(kept[0].number - 2) is None
+
+
+def test_an_event_that_is_larger_than_all_that_is_kept_is_told() -> None:
+    log = EventLog(remembered_bytes=1000)
+    log.tell("notice", text="small")
+    log.tell("notice", text="x" * 5000)
+    assert [event.number for event in log.since(1) or []] == [2]
+    assert log.since(0) is None
+
+
+def test_bytes_of_nested_values_are_counted() -> None:
+    log = EventLog()
+    log.tell("message", chunks=[{"pieces": ["x" * 1000] * 10}] * 5)
+    assert 50_000 < log.remembered_bytes < 60_000
+
+
 def test_a_listener_gets_events_as_they_come_until_the_end() -> None:
     log = EventLog()
     heard: list[int] = []

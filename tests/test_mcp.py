@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -14,8 +14,12 @@ from typing import Any, Literal
 import httpx2
 import pytest
 from mcp import Client
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from halo_weave.memory.memory import open_memory
+from halo_weave.server import mcp
+from halo_weave.server.mcp import http_sessions
+from halo_weave.tools.registry import Toolbox
 from mcp_clients import called, http_client, refused, run, stdio_client
 from processes import ECHO, running
 from served import served
@@ -237,6 +241,32 @@ def test_the_rules_of_the_server_hold_for_other_assistants_too(tmp_path: Path) -
                 assert await called(client, "list_memory") == {"paths": []}
 
         run(work)
+
+
+def test_a_load_that_failed_is_tried_again_with_the_next_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    loads: list[object] = []
+
+    def fail_once(toolbox: Callable[[], Toolbox]) -> StreamableHTTPSessionManager:
+        loads.append(toolbox)
+        if len(loads) == 1:
+            raise MemoryError("There is no room for it.")
+        return http_sessions(toolbox)
+
+    monkeypatch.setattr(mcp, "http_sessions", fail_once)
+
+    async def list_tools() -> int:
+        async with http_client(one.address) as client:
+            return len((await client.list_tools()).tools)
+
+    with served(tmp_path) as one:
+        refused = one.http.post("/mcp", json={})
+        assert refused.status_code == 500
+        assert refused.json() == {"error": "Something went wrong inside (MemoryError); the log says more."}
+        assert run(list_tools) > 0
+        assert len(loads) == 2
+    assert "There is no room for it." in caplog.text
 
 
 def test_nothing_but_the_protocol_gets_to_stdout_and_the_end_of_stdin_ends_it(tmp_path: Path) -> None:

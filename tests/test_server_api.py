@@ -92,7 +92,8 @@ def test_all_endpoints_answer_as_described(tmp_path: Path) -> None:
         assert buried["key"] in [chunk["key"] for chunk in one.get(base)["chunks"]]
 
         assert one.get("/api/settings")
-        assert one.call("PUT", "/api/settings", {"generation.temperature": 1}) == {"restart": [], "overridden": []}
+        changed = one.call("PUT", "/api/settings", {"generation.temperature": 1})
+        assert changed == {"restart": [], "overridden": [], "is_loading": False}
         exported = one.get("/api/export").content
         assert one.post("/api/backup").content.startswith(b"SQLite format 3")
         job = one.post("/api/import", exported, status=202)
@@ -185,3 +186,20 @@ def test_the_history_of_a_token_is_kept_and_bounded(tmp_path: Path) -> None:
         card = one.get(f"/api/windows/{window}/tokens/1.0.user/1")
         assert 1 <= len(card["history"]) <= 64
         assert card["history"][-1] == card["brightness"]
+
+
+def test_sizes_of_closed_windows_are_kept_for_their_newest_version_alone(tmp_path: Path) -> None:
+    with served(tmp_path) as one:
+        window, gone = one.new_window("stays"), one.new_window("goes")
+        for turns in range(1, 4):
+            one.say(window, "Hello")
+            for closed in (window, gone):
+                one.post(f"/api/windows/{closed}/close")
+            sizes = {entry["id"]: entry["messages"] for entry in one.get("/api/windows")}
+            assert sizes == {window: turns, gone: 0}
+            assert {known for known, _ in one.program.saved_sizes} == {window, gone}
+            assert len(one.program.saved_sizes) == 2
+        one.call("DELETE", f"/api/windows/{gone}")
+        one.post(f"/api/windows/{window}/close")
+        one.get("/api/windows")
+        assert {known for known, _ in one.program.saved_sizes} == {window}

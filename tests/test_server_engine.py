@@ -1,14 +1,17 @@
 """An engine that comes late, goes away or comes back: the program stays open, and nothing is lost."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from halo_weave.engine.echo import EchoContext, EchoEngine
 from halo_weave.engine.opening import open_engine
 from halo_weave.engine.protocol import AttentionChoice, Engine, GenerationSettings, Step
 from halo_weave.engine.settings import EngineSettings
-from halo_weave.errors import EngineUnavailable
-from served import served, until
+from halo_weave.errors import EngineUnavailable, WindowBusy
+from served import PATIENCE_S, served, until
 
 
 class Line:
@@ -102,28 +105,123 @@ def test_a_model_that_cannot_be_loaded_is_told_and_the_rest_works(tmp_path: Path
         one.post("/api/windows", {"name": "x"}, status=503)
 
 
-def test_a_model_that_cannot_be_loaded_is_tried_again_when_settings_change(tmp_path: Path) -> None:
-    """Another model, or the same one once it is there; until then the status says what is wrong."""
-    missing = tmp_path / "missing.gguf"
+class ModelFiles:
+    """Opens models whose files are there, each with a context of its own size; counts how often each was closed."""
 
-    def open_if_there(settings: EngineSettings) -> Engine:
+    def __init__(self) -> None:
+        self.engines: list[ClosedEngine] = []
+
+    def open(self, settings: EngineSettings) -> Engine:
         if settings.model and not Path(settings.model).exists():
             raise EngineUnavailable(f"There is no model file {settings.model}.")
-        return EchoEngine()
+        self.engines.append(ClosedEngine(context_tokens=1024 + len(self.engines)))
+        return self.engines[-1]
 
-    with served(tmp_path, open_engine=open_if_there) as one:
+
+class ClosedEngine(EchoEngine):
+    closings = 0
+
+    def close(self) -> None:
+        self.closings += 1
+
+
+def test_a_model_that_cannot_be_loaded_leaves_the_one_before_in_use_and_says_why(tmp_path: Path) -> None:
+    models, missing = ModelFiles(), tmp_path / "missing.gguf"
+    with served(tmp_path, open_engine=models.open) as one:
         window = one.new_window()
+        before = one.get("/api/status")["engine"]
+        answer = one.call("PUT", "/api/settings", {"engine.model": str(missing)})
+        assert answer["is_loading"]
+        until(lambda: not one.get("/api/status")["engine"]["is_loading"])
+        failure = f"The model could not be loaded: There is no model file {missing}."
+        assert one.get("/api/status")["engine"] == {**before, "failure": failure}
+        assert one.http.get("/readyz").status_code == 200
+        assert one.say(window, "Hello")["messages"] == 1
+        assert models.engines[0].closings == 0
+    assert [engine.closings for engine in models.engines] == [1]
+
+
+@pytest.mark.parametrize("has_model", [True, False])
+def test_a_model_that_cannot_be_loaded_is_tried_again_when_settings_change(tmp_path: Path, has_model: bool) -> None:
+    """Another model, or the same one once it is there, with or without a model before."""
+    models, missing = ModelFiles(), tmp_path / "missing.gguf"
+    if not has_model:
+        (tmp_path / "config.toml").write_text(f"[engine]\nmodel = '{missing}'\n")
+    with served(tmp_path, open_engine=models.open, waits=has_model) as one:
         for change in ({"engine.model": None}, {"engine.model": str(missing)}):
             missing.unlink(missing_ok=True)
             one.call("PUT", "/api/settings", {"engine.model": str(missing)})
-            until(lambda: one.get("/api/status")["engine"]["state"] == "away")
-            assert one.get("/api/status")["engine"]["text"] == f"There is no model file {missing}."
-            refused = one.post(f"/api/windows/{window}/messages", {"text": "Hello"}, status=503)
-            assert refused["error"] == f"The model could not be loaded: There is no model file {missing}."
+            until(lambda: one.get("/api/status")["engine"]["failure"])
             missing.touch()
             one.call("PUT", "/api/settings", change)
-            until(lambda: one.get("/api/status")["engine"]["state"] == "ready")
-            assert one.say(window, "Hello")["chunks"]
+            until(lambda: one.program.keeper.settings == one.program.settings.engine)
+            status = one.get("/api/status")["engine"]
+            assert (status["state"], status["failure"]) == ("ready", "")
+            one.call("PUT", "/api/settings", {"engine.model": None})
+            until(lambda: one.program.keeper.settings == one.program.settings.engine)
+    assert [engine.closings for engine in models.engines] == [1] * len(models.engines)
+
+
+def test_without_any_model_it_is_said_why_there_is_none(tmp_path: Path) -> None:
+    missing = tmp_path / "missing.gguf"
+    with served(tmp_path, open_engine=ModelFiles().open, overrides={"engine.model": str(missing)}, waits=False) as one:
+        until(lambda: one.get("/api/status")["engine"]["state"] == "away")
+        assert one.get("/api/status")["engine"]["text"] == f"There is no model file {missing}."
+        refused = one.post("/api/windows", {"name": "x"}, status=503)
+        assert refused["error"] == f"The model could not be loaded: There is no model file {missing}."
+
+
+def test_a_window_can_be_used_while_another_model_loads(tmp_path: Path) -> None:
+    is_loaded = threading.Event()
+
+    def slow(settings: EngineSettings) -> Engine:
+        assert not settings.model or is_loaded.wait(PATIENCE_S)
+        return EchoEngine(context_tokens=2048 if settings.model else 4096)
+
+    with served(tmp_path, open_engine=slow) as one:
+        window = one.new_window()
+        one.call("PUT", "/api/settings", {"engine.model": "slow.gguf"})
+        status = one.get("/api/status")["engine"]
+        assert (status["state"], status["is_loading"], status["failure"]) == ("ready", True, "")
+        assert one.say(window, "Hello")["usable"] == 4096
+        is_loaded.set()
+        until(lambda: one.get(f"/api/windows/{window}")["usable"] == 2048)
+        assert one.say(window, "Hello again")["messages"] == 2
+
+
+def test_of_two_models_asked_for_in_quick_succession_the_second_serves(tmp_path: Path) -> None:
+    """The first takes over while the second opens; each engine is closed once."""
+    engines: list[ClosedEngine] = []
+    is_asked = threading.Event()
+
+    def open_counted(settings: EngineSettings) -> Engine:
+        if settings.context_tokens == 2048:
+            assert is_asked.wait(PATIENCE_S)
+        engines.append(ClosedEngine(["word " * 400], context_tokens=settings.context_tokens, step_seconds=0.01))
+        return engines[-1]
+
+    with served(tmp_path, open_engine=open_counted) as one:
+        window = one.new_window()
+        one.post(f"/api/windows/{window}/messages", {"text": "Hello"}, status=202)
+        until(lambda: one.program.window(window).writing)
+        one.call("PUT", "/api/settings", {"engine.context_tokens": 2048})
+        one.call("PUT", "/api/settings", {"engine.context_tokens": 1024})
+        is_asked.set()
+        until(lambda: len(engines) == 3 and not one.get("/api/status")["engine"]["is_loading"])
+        assert one.get("/api/status")["engine"]["usable"] == 1024
+        until(lambda: [engine.closings for engine in engines].count(1) == 2)
+        assert one.get(f"/api/windows/{window}")["usable"] == 1024
+    assert [engine.closings for engine in engines] == [1, 1, 1]
+
+
+def test_what_is_sent_to_a_window_of_the_model_before_is_refused(tmp_path: Path) -> None:
+    with served(tmp_path) as one:
+        window = one.program.window(one.new_window())
+        one.call("PUT", "/api/settings", {"engine.context_tokens": 2048})
+        until(lambda: window not in one.program.open_windows())
+        with pytest.raises(WindowBusy, match="send it again"):
+            one.program.send(window, lambda: pytest.fail("It was done."))
+        assert one.program.feed(window).is_replaced
 
 
 def test_the_bundled_model_speaks(tmp_path: Path, llama_engine: Engine) -> None:

@@ -1,18 +1,25 @@
 """What tabs are told: every event once and in order, whatever happens to their connections."""
 
+import asyncio
+import socket
 import threading
 from collections.abc import Iterator
+from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from websockets.asyncio.client import connect as async_connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.protocol import Engine
 from halo_weave.engine.settings import EngineSettings
-from halo_weave.server import websocket
+from halo_weave.server import status, websocket
+from halo_weave.server.feed import Feed
+from halo_weave.server.program import Program
 from halo_weave.server.websocket import CLOSED, GOING_AWAY, MOST_BEHIND, TOO_MANY, UNKNOWN
 from served import PATIENCE_S, Served, Tab, received, served, until
 
@@ -281,6 +288,84 @@ def test_news_of_the_program_tell_of_windows_and_jobs(server: Served) -> None:
             states += [
                 job["state"] for event in received(news)["events"] if event["kind"] == "jobs" for job in event["data"]
             ]
+
+
+@pytest.mark.parametrize("error", [RuntimeError("a mistake"), OSError("a broken disk")])
+def test_an_unexpected_error_is_logged_and_ends_the_socket_with_1011(
+    server: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    def fail(_: Feed, __: int) -> None:
+        raise error
+
+    window = server.new_window()
+    with server.socket(f"/api/windows/{window}/events") as socket:
+        received(socket)
+        monkeypatch.setattr(Feed, "since", fail)
+        server.program.window(window).log.tell("notice", text="look")
+        with pytest.raises(ConnectionClosed) as ending:
+            received(socket)
+    assert ending.value.rcvd is not None
+    assert ending.value.rcvd.code == 1011
+    until(lambda: str(error) in caplog.text)
+
+
+def test_a_tab_that_goes_while_it_is_being_told_something_is_not_worth_a_word(
+    server: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    window = server.new_window()
+    feed = server.program.feed(server.program.window(window))
+    for _ in range(5):
+        with server.socket(f"/api/windows/{window}/events") as tab:
+            received(tab)
+            for _ in range(50):
+                feed.window.log.tell("notice", text="x" * 10_000)
+            tab.socket.shutdown(socket.SHUT_RDWR)  # without a word
+    until(lambda: not len(feed.wakeups))
+    assert "failed" not in caplog.text
+
+
+def test_status_is_computed_once_for_all_sockets(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    computed: list[Program] = []
+    compute = status.status
+
+    def counted(program: Program) -> object:
+        computed.append(program)
+        return compute(program)
+
+    def tell_all() -> None:
+        server.program.bulletin.tell("status")
+        told = server.program.bulletin.number
+        for socket in sockets:
+            while received(socket)["events"][-1]["number"] < told:
+                pass
+
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(server.socket("/api/events")) for _ in range(12)]
+        for socket in sockets:
+            assert "state" in received(socket)
+        tell_all()  # from here on nothing is told that was begun before
+        monkeypatch.setattr(status, "status", counted)
+        for times in range(1, 4):
+            tell_all()
+            assert len(computed) == times
+
+
+def test_two_hundred_windows_can_each_have_a_tab(server: Served) -> None:
+    """A tab has a socket for its window and one for the program."""
+    windows = [server.new_window(f"window {number}") for number in range(200)]
+    paths = [*(f"/api/windows/{window}/events" for window in windows), *["/api/events"] * 200]
+
+    async def connect_all() -> int:
+        async with AsyncExitStack() as stack:
+            sockets = [
+                await stack.enter_async_context(
+                    async_connect(server.address.replace("http", "ws") + path, max_size=None, proxy=None)
+                )
+                for path in paths
+            ]
+            return sum(["state" in msgspec.json.decode(await socket.recv()) for socket in sockets])
+
+    assert asyncio.run(connect_all()) == 400
 
 
 def test_a_socket_of_another_site_is_refused(server: Served) -> None:

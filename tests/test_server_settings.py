@@ -88,7 +88,7 @@ def test_it_is_said_what_needs_a_restart_and_what_is_hidden_by_the_command_line(
     answer = server.call(
         "PUT", "/api/settings", {"memory.chunk_min_tokens": 50, "generation.seed": 8, "generation.top_k": 1}
     )
-    assert answer == {"restart": ["memory.chunk_min_tokens"], "overridden": ["generation.seed"]}
+    assert answer == {"restart": ["memory.chunk_min_tokens"], "overridden": ["generation.seed"], "is_loading": False}
 
 
 def test_keys_are_never_shown_and_survive_being_sent_back(server: Served, tmp_path: Path) -> None:

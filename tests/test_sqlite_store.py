@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from halo_weave.errors import (
@@ -111,7 +112,9 @@ def test_a_memory_from_before_there_were_outlines_and_wishes_gets_them(path: Pat
         store.delete([chunks[1].key], "test")
     with raw(path) as connection:
         for kind, name in connection.execute("SELECT type, name FROM sqlite_master").fetchall():
-            if name in ("outlines", "wishes") or (kind == "trigger" and not name.startswith("words_")):
+            if name in ("outlines", "wishes", "totals", "vector_totals") or (
+                kind == "trigger" and not name.startswith("words_")
+            ):
                 connection.execute(f"DROP {kind} IF EXISTS {name}")
         connection.execute("ALTER TABLE burials DROP COLUMN brightness")
         connection.execute("PRAGMA user_version = 3")
@@ -126,6 +129,101 @@ def test_a_memory_from_before_there_were_outlines_and_wishes_gets_them(path: Pat
         store.undelete([chunks[1].key], "test")
         assert store.wishes(9) == [ids[2], ids[1]]
         assert store.verify() == []
+
+
+def test_a_memory_from_before_there_were_totals_gets_them(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        before = next(number for number, step in enumerate(MIGRATIONS) if "CREATE TABLE totals" in step)
+        patch.setattr(sqlite_database, "MIGRATIONS", MIGRATIONS[:before])
+        with closing(SqliteStore(path)) as store:
+            _use_in_every_way(store)
+    with closing(SqliteStore(path)) as store:
+        stats = store.stats()
+        assert (stats.chunks, stats.deleted_chunks, stats.merged_chunks) == (9, 2, 1)
+        assert (stats.tokens, stats.vectors) == (50, {"narrow": 6, "wide": 1})
+        assert store.verify() == []
+
+
+def test_totals_are_those_of_a_count_after_each_kind_of_change(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        _use_in_every_way(store)
+        stats = store.stats()
+        assert (stats.chunks, stats.deleted_chunks, stats.merged_chunks) == (9, 2, 1)
+        assert (stats.tokens, stats.vectors) == (50, {"narrow": 6, "wide": 1})
+        store.forget_all_deleted("test")
+        assert (store.stats().chunks, store.stats().deleted_chunks, store.stats().tokens) == (7, 0, 40)
+        assert store.verify() == []
+        store.drop_vectors("wide")
+        assert store.stats().vectors == {"narrow": 6}
+        store.clear("test")
+        stats = store.stats()
+        assert (stats.chunks, stats.deleted_chunks, stats.merged_chunks, stats.tokens) == (0, 0, 0, 0)
+        assert stats.vectors == {}
+        _use_in_every_way(store)
+        assert store.stats().vectors == {"narrow": 6, "wide": 1}
+        assert store.verify() == []
+
+
+def _use_in_every_way(store: SqliteStore) -> None:
+    """Ten chunks of five tokens: two deleted, one undeleted, one merged away; vectors made, made again and taken."""
+    chunks = [chunk for _ in range(5) for chunk in written_turn(store, chunks=2, count=5)]
+    ids = [stored.id for chunk in chunks if (stored := store.chunk(chunk.key)) is not None]
+    narrow, wide = np.ones(4, dtype=np.float32), np.ones(8, dtype=np.float16)
+    store.put_vectors("narrow", dict.fromkeys(ids, narrow))
+    store.put_vectors("narrow", {ids[0]: narrow})
+    store.put_vectors("wide", {ids[0]: wide, ids[4]: wide})
+    store.delete([chunk.key for chunk in chunks[4:7]], "test")
+    store.undelete([chunks[6].key], "test")
+    store.put_vectors("narrow", {ids[6]: narrow})
+    store.merge(chunks[8].key, chunks[9].key, "test")
+
+
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        ("UPDATE totals SET chunks = 7", "The total of chunks is 7, but there are 9."),
+        ("UPDATE totals SET deleted = 0", "The total of deleted is 0, but there are 2."),
+        ("UPDATE totals SET merged = 3", "The total of merged is 3, but there are 1."),
+        ("UPDATE totals SET tokens = 49", "The total of tokens is 49, but there are 50."),
+        ("UPDATE vector_totals SET vectors = 5", "The total of vectors of narrow is 5, but there are 6."),
+        ("DELETE FROM vector_totals", "The total of vectors of narrow is 0, but there are 6."),
+    ],
+)
+def test_totals_that_are_wrong_are_found(path: Path, change: str, finding: str) -> None:
+    with closing(SqliteStore(path)) as store:
+        _use_in_every_way(store)
+        with raw(path) as connection:
+            connection.execute(change)
+        assert finding in store.verify()
+
+
+def test_stats_take_the_same_steps_however_many_chunks_there_are(path: Path) -> None:
+    """Steps of SQLite's own machine, of which a scan takes several for each row."""
+
+    def steps(store: SqliteStore) -> int:
+        counted: list[None] = []
+        with store._database.reading() as connection:
+            connection.set_progress_handler(lambda: counted.append(None), 1)
+        store.stats()  # its reader is the one that was just put back
+        with store._database.reading() as connection:
+            connection.set_progress_handler(None, 0)
+        return len(counted)
+
+    with closing(SqliteStore(path)) as store:
+        _use_in_every_way(store)
+        few = steps(store)
+        assert few > 0
+        ids = [chunk_id for _ in range(20) for chunk_id in _many_chunks(store)]
+        store.put_vectors("narrow", dict.fromkeys(ids, np.ones(4, dtype=np.float32)))
+        assert store.stats().chunks == 2009
+        assert steps(store) == few
+
+
+def _many_chunks(store: SqliteStore) -> list[int]:
+    given = store.reserve(200)
+    return store.write_chunks(
+        [text_chunk(given.turn_user, "ab", first=given.position_start + 2 * index, index=index) for index in range(100)]
+    )
 
 
 def test_a_step_that_fails_leaves_the_older_form(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:

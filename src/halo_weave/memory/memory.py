@@ -32,6 +32,7 @@ from halo_weave.memory.words_alone import WordsAlone
 
 T = TypeVar("T")
 _BATCH = 1000
+_MOST_TOLD = 100
 
 
 def no_notice(_: str) -> None:
@@ -263,6 +264,8 @@ class Memory:
     def _tell(self, sentence: str) -> None:
         """Once: an embedder that is away would be told with every search."""
         if sentence not in self._told:
+            if len(self._told) >= _MOST_TOLD:
+                self._told.clear()
             self._told.add(sentence)
             self._notice(sentence)
 

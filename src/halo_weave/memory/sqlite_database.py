@@ -14,7 +14,10 @@ from halo_weave.memory.sqlite_schema import APPLICATION_ID, MIGRATIONS
 from halo_weave.private_files import make_private_folder
 
 _OLDEST_SQLITE = (3, 37, 0)
-_CACHE_KIB = 32 * 1024
+_WRITER_CACHE_KIB = 32 * 1024
+_READER_CACHE_KIB = 8 * 1024
+"""Less, because SQLite empties a reader's cache whenever somebody else has written."""
+MOST_IDLE_READERS = 4
 _LARGEST_IDLE_WAL_BYTES = 64 * 1024 * 1024
 
 
@@ -204,9 +207,12 @@ class Database:
         try:
             return self._idle_readers.pop()
         except IndexError:
-            return _connect(self.path, self._timeout_s)
+            return _connect(self.path, self._timeout_s, _READER_CACHE_KIB)
 
     def _put_back(self, connection: sqlite3.Connection) -> None:
+        if len(self._idle_readers) >= MOST_IDLE_READERS:
+            connection.close()
+            return
         self._idle_readers.append(connection)
         if self._is_closed:
             self.close()
@@ -228,7 +234,7 @@ def _beside(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
 
 
-def _connect(path: Path, timeout_s: float) -> sqlite3.Connection:
+def _connect(path: Path, timeout_s: float, cache_kib: int = _WRITER_CACHE_KIB) -> sqlite3.Connection:
     # mode=rw: a file that has vanished is an error, not a new empty memory.
     connection = sqlite3.connect(
         f"{path.as_uri()}?mode=rw", uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False
@@ -237,7 +243,7 @@ def _connect(path: Path, timeout_s: float) -> sqlite3.Connection:
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA cell_size_check = ON")
         connection.execute("PRAGMA fullfsync = ON")  # what macOS calls synced may still be in the drive's cache
-        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        connection.execute(f"PRAGMA cache_size = -{cache_kib}")
         connection.execute(f"PRAGMA journal_size_limit = {_LARGEST_IDLE_WAL_BYTES}")
     except BaseException:
         connection.close()

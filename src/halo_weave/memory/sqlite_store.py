@@ -19,6 +19,7 @@ from halo_weave.memory import (
     sqlite_outlines,
     sqlite_restoring,
     sqlite_settings,
+    sqlite_totals,
     sqlite_vectors,
     sqlite_verify,
     sqlite_wishes,
@@ -279,23 +280,19 @@ class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
 
     def stats(self) -> Stats:
         with self._database.reading() as connection:
-            chunks, deleted, tokens = connection.execute(
-                "SELECT count(*), total(deleted), total(token_count) FROM chunks WHERE merged_into IS NULL"
-            ).fetchone()
-            (merged,) = connection.execute("SELECT count(*) FROM chunks WHERE merged_into IS NOT NULL").fetchone()
-            counters = read_counters(connection)
+            totals, counters = sqlite_totals.read_totals(connection), read_counters(connection)
             pages, page_bytes, version = (
                 connection.execute(f"PRAGMA {name}").fetchone()[0]
                 for name in ("page_count", "page_size", "user_version")
             )
             return Stats(
-                chunks=chunks,
-                deleted_chunks=int(deleted),
-                merged_chunks=merged,
-                tokens=int(tokens),
+                chunks=totals.chunks,
+                deleted_chunks=totals.deleted,
+                merged_chunks=totals.merged,
+                tokens=totals.tokens,
                 next_turn=counters.next_turn,
                 next_position=counters.next_position,
-                vectors=sqlite_vectors.count_by_embedder(connection),
+                vectors=sqlite_totals.vectors_by_embedder(connection),
                 change_number=counters.change,
                 schema_version=version,
                 bytes=pages * page_bytes,

@@ -130,14 +130,6 @@ def count_without(connection: sqlite3.Connection, embedder: str) -> int:
     return count
 
 
-def count_by_embedder(connection: sqlite3.Connection) -> dict[str, int]:
-    rows = connection.execute(
-        "SELECT name, (SELECT count(*) FROM vectors WHERE embedder = embedders.id AND vector IS NOT NULL) AS count"
-        " FROM embedders WHERE count > 0 ORDER BY name"
-    )
-    return dict(rows.fetchall())
-
-
 def _require_embedder(connection: sqlite3.Connection, name: str, vectors: Mapping[int, Vector]) -> KnownEmbedder:
     known = known_embedder(connection, name)
     if known is None:

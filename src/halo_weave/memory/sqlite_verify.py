@@ -9,6 +9,7 @@ from halo_weave.memory import (
     sqlite_notes,
     sqlite_outlines,
     sqlite_settings,
+    sqlite_totals,
     sqlite_tree,
     sqlite_windows,
 )
@@ -27,6 +28,7 @@ def findings(connection: sqlite3.Connection) -> list[str]:
         _positions,
         _forgotten,
         _counters,
+        _totals,
         _members_of_words,
         _outlines,
         _vectors,
@@ -126,6 +128,10 @@ def _counters(connection: sqlite3.Connection) -> Iterator[str]:
         (latest,) = connection.execute(f"SELECT max(change) FROM {table}").fetchone()
         if latest is not None and latest > change:
             yield f"The change number is {change}, but {table} were changed by number {latest}."
+
+
+def _totals(connection: sqlite3.Connection) -> Iterator[str]:
+    yield from sqlite_totals.findings(connection)
 
 
 def _members_of_words(connection: sqlite3.Connection) -> Iterator[str]:

@@ -1,7 +1,6 @@
 """The server as an ASGI app."""
 
 from collections.abc import AsyncIterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
@@ -23,28 +22,22 @@ from halo_weave.server import (
     windows_api,
 )
 from halo_weave.server.endpoints import ErrorReply, encoded, routes
+from halo_weave.server.lanes import new_lanes
 from halo_weave.server.mcp_http import McpOverHttp
 from halo_weave.server.program import Program
 from halo_weave.server.security import Guard, own_names
 from halo_weave.server.static import StaticFiles
 from halo_weave.server.websocket import Sockets
 
-_THREADS = 16
-ENDPOINTS = [
-    *windows_api.ENDPOINTS,
-    *chunks_api.ENDPOINTS,
-    *memory_api.ENDPOINTS,
-    *notes_api.ENDPOINTS,
-    *tree_api.ENDPOINTS,
-    *settings_api.ENDPOINTS,
-    *transfer_api.ENDPOINTS,
-    *health_api.ENDPOINTS,
-]
+_CHAT = [*windows_api.ENDPOINTS, *chunks_api.ENDPOINTS]
+_MEMORY = [*memory_api.ENDPOINTS, *notes_api.ENDPOINTS, *tree_api.ENDPOINTS, *settings_api.ENDPOINTS]
+_HEALTH = [*memory_api.STATUS_ENDPOINTS, *health_api.ENDPOINTS]
+ENDPOINTS = [*_CHAT, *_MEMORY, *transfer_api.ENDPOINTS, *_HEALTH]
 
 
 def create_app(program: Program, host: str = "127.0.0.1", token: str | None = None) -> ASGIApp:
     """The program stays the caller's to close. `token` is needed unless `host` is this machine alone."""
-    threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="server")
+    lanes = new_lanes()
     described = encoded(openapi.description(ENDPOINTS))
     mcp = McpOverHttp(lambda: program.tools.assistants)
 
@@ -55,14 +48,17 @@ def create_app(program: Program, host: str = "127.0.0.1", token: str | None = No
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with mcp.running():
             yield
-        threads.shutdown(wait=False, cancel_futures=True)
+        lanes.shut_down()
 
     app = Starlette(
         routes=[
             *StaticFiles().routes(),
             Route("/openapi.json", description),
-            *routes(program, ENDPOINTS, threads),
-            *Sockets(program, threads).routes(),
+            *routes(program, _CHAT, lanes.chat),
+            *routes(program, _MEMORY, lanes.memory),
+            *routes(program, transfer_api.ENDPOINTS, lanes.transfer),
+            *routes(program, _HEALTH, lanes.health),
+            *Sockets(program, lanes).routes(),
             *mcp.routes(),
         ],
         exception_handlers={404: _not_found, 405: _not_found},

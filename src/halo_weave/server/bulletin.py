@@ -27,6 +27,11 @@ class Bulletin:
                 self._numbers[kind] = self._number
         self.wakeups.wake()
 
+    def number_of(self, kind: NewsKind) -> int:
+        """That of the last word of this kind; 0 if there was none."""
+        with self._lock:
+            return self._numbers.get(kind, 0)
+
     def since(self, number: int) -> list[tuple[int, NewsKind]]:
         """What is new after `number`, oldest first."""
         with self._lock:

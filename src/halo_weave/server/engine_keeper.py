@@ -16,33 +16,49 @@ _log = logging.getLogger(__name__)
 
 
 class Standing(NamedTuple):
-    """How it stands with the engine, for a program and in words."""
+    """`state` and `text` describe the engine that serves. `is_loading` says that another one is being opened, and
+    `failure`, one sentence, why the engine that was asked for last does not serve; it is empty if nothing failed.
+    """
 
     state: EngineState
     text: str
+    is_loading: bool = False
+    failure: str = ""
 
 
 class EngineKeeper:
-    """Opens the engine in a thread of its own. One on a server is looked for again and again while it is away; one of
-    this machine is not there before somebody changes something, so that `load` has to be asked for again.
+    """Opens and closes engines. The engine in use serves until the one asked for last is open, and stays if that fails.
 
-    `on_engine` is called in that thread with each new engine and what it takes the place of, before it is ready.
+    Each engine is opened in a thread of its own, so that one that hangs does not hold up the next. One on a server is
+    tried again and again; one of this machine is tried again when `load` is called again.
+
+    `on_engine` is called in that thread with each new engine. It returns once nothing uses the engine before, which is
+    then closed; if it raises, the engine before stays.
     """
 
     def __init__(
         self,
         open_engine: OpenEngine,
-        on_engine: Callable[[Engine, Engine | None], None],
+        on_engine: Callable[[Engine], None],
         on_change: Callable[[], None],
     ) -> None:
         self._open = open_engine
         self._on_engine = on_engine
         self._on_change = on_change
         self._engine: Engine | None = None
-        self._standing = Standing("loading", "loading model")
-        self._lock = threading.Lock()
+        self._settings: EngineSettings | None = None
+        """Of the engine in use."""
+        self._wanted: EngineSettings | None = None
         self._attempt = 0
-        self._is_looked_for = False
+        self._is_loading = False
+        self._failure = ""
+        self._loss = ""
+        """Why the engine in use does not answer; empty while it does."""
+        self._is_exchanging = False
+        self._lock = threading.Lock()
+        """For the values above; never held while others are called."""
+        self._exchanging = threading.Lock()
+        """Held by the one thread that puts an engine in the place of another."""
         self._is_over = threading.Event()
 
     @property
@@ -50,84 +66,159 @@ class EngineKeeper:
         return self._engine
 
     @property
-    def standing(self) -> Standing:
-        return self._standing
-
-    def require_ready(self) -> Engine:
-        standing, engine = self._standing, self._engine
-        if self.has_given_up:
-            raise EngineUnavailable(f"The model could not be loaded: {standing.text.rstrip('.')}.")
-        if engine is None or standing.state != "ready":
-            words = (
-                "The model is being loaded" if standing.state == "loading" else f"The model is away: {standing.text}"
-            )
-            raise EngineUnavailable(f"{words.rstrip('.')}; wait until it is there.")
-        return engine
+    def settings(self) -> EngineSettings | None:
+        """Those of the engine in use, which are not the program's while another one is being opened or has failed."""
+        return self._settings
 
     @property
-    def has_given_up(self) -> bool:
-        """Whether the engine could not be opened and is not looked for."""
-        return self._standing.state == "away" and not self._is_looked_for
+    def standing(self) -> Standing:
+        with self._lock:
+            return self._present_standing()
 
-    def load(self, settings: EngineSettings) -> None:
-        """Open the engine of these settings, in place of the one there is."""
-        self._begin(settings, Standing("loading", "loading model"))
+    def require_ready(self) -> Engine:
+        with self._lock:
+            standing, engine = self._present_standing(), self._engine
+        if engine is not None and standing.state == "ready":
+            return engine
+        if standing.failure and not standing.is_loading:
+            raise EngineUnavailable(standing.failure)
+        words = "The model is being loaded" if standing.state == "loading" else f"The model is away: {standing.text}"
+        raise EngineUnavailable(f"{words.rstrip('.')}; wait until it is there.")
 
-    def lost(self, settings: EngineSettings, error: HaloError) -> None:
-        """Its server does not answer any more."""
-        if self._standing.state == "ready" and _is_server(settings):
-            self._begin(settings, Standing("away", str(error)))
+    def load(self, settings: EngineSettings) -> bool:
+        """Have the engine of these settings serve. False if it does already, or is being opened and has not failed."""
+        with self._lock:
+            if settings == self._wanted and not self._failure:
+                return False
+            self._wanted, self._failure = settings, ""
+            is_served = settings == self._settings and not self._loss and not self._is_exchanging
+            attempt = self._next_attempt(is_loading=not is_served)
+        self._on_change()
+        if not is_served:
+            self._start(settings, attempt)
+        return not is_served
+
+    def lost(self, error: HaloError) -> None:
+        """The server of the engine in use does not answer any more."""
+        with self._lock:
+            settings = self._settings
+            if settings is None or self._loss or not _is_server(settings):
+                return
+            self._loss = str(error)
+            # What was asked for since has priority; the server is looked for again if that fails.
+            attempt = None if self._is_loading else self._next_attempt(is_loading=True)
+        self._on_change()
+        if attempt is not None:
+            self._start(settings, attempt)
+
+    def stop(self) -> None:
+        """The engine in use stays from now on; one that is still being opened is closed once it is open."""
+        self._is_over.set()
+        with self._exchanging:
+            pass
 
     def close(self) -> None:
-        """Whoever is in use of the engine closes it; one that is still being opened closes itself."""
-        self._is_over.set()
-
-    def _begin(self, settings: EngineSettings, standing: Standing) -> None:
+        """Stop, and close the engine in use; nobody may use it any more."""
+        self.stop()
         with self._lock:
-            self._attempt += 1
-            self._standing = standing
-            self._is_looked_for = _is_server(settings)
-            attempt = self._attempt
-        self._on_change()
+            engine, self._engine = self._engine, None
+        if engine is not None:
+            _close(engine)
+
+    def _present_standing(self) -> Standing:
+        failure = f"The model could not be loaded: {self._failure.rstrip('.')}." if self._failure else ""
+        if self._engine is not None and not self._loss:
+            return Standing("ready", "ready", self._is_loading, failure)
+        if text := self._failure or (self._loss if self._wanted == self._settings else ""):
+            return Standing("away", text, self._is_loading, failure)
+        return Standing("loading", "loading model", self._is_loading, failure)
+
+    def _next_attempt(self, *, is_loading: bool) -> int:
+        """Whatever is being opened is not wanted any more."""
+        self._attempt += 1
+        self._is_loading = is_loading
+        return self._attempt
+
+    def _start(self, settings: EngineSettings, attempt: int) -> None:
         threading.Thread(target=self._work, args=(settings, attempt), name="engine-keeper", daemon=True).start()
 
     def _work(self, settings: EngineSettings, attempt: int) -> None:
         pause_s = _FIRST_PAUSE_S
         while self._is_wanted(attempt):
             try:
-                self._take(self._open(settings), attempt)
+                self._take(self._open(settings), settings, attempt)
                 return
             except Exception as error:
                 if not isinstance(error, HaloError):
                     _log.exception("The engine could not be opened.")
-                self._set(attempt, Standing("away", str(error) or type(error).__name__))
+                self._fail(settings, attempt, str(error) or type(error).__name__)
             if not _is_server(settings) or self._is_over.wait(pause_s):
                 return
             pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
 
-    def _take(self, opened: Engine, attempt: int) -> None:
-        before = self._engine
-        if not self._is_wanted(attempt):
-            opened.close()
-            return
-        if before is not None and before.facts == opened.facts and self._standing.state == "away":
-            opened.close()  # the server is back, and the engine in use reaches it again by itself
-        else:
-            self._on_engine(opened, before)
-            self._engine = opened
-        self._set(attempt, Standing("ready", "ready"))
+    def _take(self, opened: Engine, settings: EngineSettings, attempt: int) -> None:
+        """Only one thread at a time gets here, so that each engine has exactly one that comes after it."""
+        with self._exchanging:
+            if not self._begin_exchange(attempt):
+                _close(opened)
+                return
+            before = self._engine
+            if before is not None and settings == self._settings and before.facts == opened.facts:
+                self._end_exchange(before, settings, attempt)
+                _close(opened)  # the server is back, and the engine in use reaches it again by itself
+                return
+            try:
+                self._on_engine(opened)
+            except BaseException:
+                self._end_exchange(before, self._settings, None)
+                _close(opened)
+                raise
+            self._end_exchange(opened, settings, attempt)
+            if before is not None:
+                _close(before)
+
+    def _begin_exchange(self, attempt: int) -> bool:
+        with self._lock:
+            self._is_exchanging = attempt == self._attempt and not self._is_over.is_set()
+            return self._is_exchanging
+
+    def _end_exchange(self, engine: Engine | None, settings: EngineSettings | None, attempt: int | None) -> None:
+        """`attempt` is None if it failed."""
+        with self._lock:
+            self._is_exchanging = False
+            self._engine, self._settings = engine, settings
+            if attempt is not None:
+                self._loss = ""
+            if attempt == self._attempt:
+                self._is_loading = False
+                self._failure = self._failure if settings != self._wanted else ""
+        self._on_change()
+
+    def _fail(self, settings: EngineSettings, attempt: int, text: str) -> None:
+        again: tuple[EngineSettings, int] | None = None
+        with self._lock:
+            if attempt != self._attempt:
+                return
+            if settings == self._wanted:
+                self._failure = text
+            self._is_loading = _is_server(settings)
+            if not self._is_loading and self._loss and self._settings is not None:
+                again = self._settings, self._next_attempt(is_loading=True)
+        self._on_change()
+        if again is not None:
+            self._start(*again)
 
     def _is_wanted(self, attempt: int) -> bool:
         with self._lock:
             return attempt == self._attempt and not self._is_over.is_set()
 
-    def _set(self, attempt: int, standing: Standing) -> None:
-        with self._lock:
-            if attempt != self._attempt:
-                return
-            self._standing = standing
-        self._on_change()
-
 
 def _is_server(settings: EngineSettings) -> bool:
     return settings.kind in ("kobold", "openai")
+
+
+def _close(engine: Engine) -> None:
+    try:
+        engine.close()
+    except Exception:
+        _log.exception("An engine could not be closed.")

@@ -43,13 +43,13 @@ class Feed:
         self.wakeups = Wakeups()
         self.is_replaced = False
         """Whether the window was closed only to be opened with another model."""
-        self.is_closed = False
         self._turns = turns
         self._shift = time.time_ns() // 1_000_000
         self._glances: deque[_Glance] = deque(maxlen=HISTORY)
         self._places: dict[ChunkKey, tuple[int, int]] = {}
         self._figures: dict[str, Any] = {}
         window.log.listen(self._take)
+        self.is_closed = window.log.is_closed
 
     @property
     def last_number(self) -> int:

@@ -152,11 +152,13 @@ def _stop_job(call: Call) -> Job:
 
 
 ENDPOINTS = [
-    Endpoint("GET", "/api/status", "How it stands with the engine, the memory and long work.", _status, Status),
     Endpoint("GET", "/api/search", "Search the memory by words and meaning.", _search, list[Found], query=SearchQuery),
     Endpoint("GET", "/api/turns/{turn}", "All chunks of a turn and of its partner.", _turn, list[StoredChunk]),
     Endpoint("POST", "/api/render", "Markdown as sanitised HTML.", _render, Rendered, body=Texts),
     Endpoint("POST", "/api/reembed", "Vectors of the settings' embedder for all chunks.", _reembed, Job, status=202),
+]
+STATUS_ENDPOINTS = [
+    Endpoint("GET", "/api/status", "How it stands with the engine, the memory and long work.", _status, Status),
     Endpoint("GET", "/api/jobs", "Long work, under way and done.", _jobs, list[Job]),
     Endpoint("POST", "/api/jobs/{job}/stop", "Stop a job.", _stop_job, Job),
 ]

@@ -115,6 +115,7 @@ class Program:
             feed = self._feeds.get(window.id)
             if feed is None or feed.window is not window:
                 feed = self._feeds[window.id] = Feed(window, self.turns)
+                feed.is_replaced = self._is_of_engine_before(window)
                 window.log.listen(self.figures.take)
             return feed
 
@@ -127,7 +128,11 @@ class Program:
             window.use_defaults(self.settings.window)
             work()
 
-        return self.turns.submit(window, work_as_set)
+        # Under the lock, so that whoever closes the windows of an engine knows of all their turns.
+        with self._lock:
+            if self._is_of_engine_before(window):
+                raise WindowBusy(f"The model of the window {window.name} was changed just now; send it again.")
+            return self.turns.submit(window, work_as_set)
 
     def close_window(self, window: Window) -> None:
         """Its reply is stopped; what lives in it lives again when it is opened."""
@@ -149,9 +154,9 @@ class Program:
             self._hub.delete_by_id(window_id)
         self._forget(window_id)
 
-    def use_settings(self, settings: Settings) -> None:
-        """Windows go by them at once, or once they are done with what they do; the engine is loaded anew if need be."""
-        before, self.settings = self.settings, settings
+    def use_settings(self, settings: Settings) -> bool:
+        """Windows go by them at once, or once they are done with what they do. True if they make the model load."""
+        self.settings = settings
         if self._hub is not None:
             self._hub.use_settings(settings.window)
         for window in self.open_windows():
@@ -159,15 +164,15 @@ class Program:
                 window.use_defaults(settings.window)
             except WindowBusy:
                 continue  # before its next turn
-        if settings.engine != before.engine or self.keeper.has_given_up:
-            self.keeper.load(settings.engine)
+        is_loading = self.keeper.load(settings.engine)
         self.bulletin.tell("status", "windows")
+        return is_loading
 
     def close(self) -> None:
         """Stops what is under way, and waits until it is kept; then until the memory has nothing under way."""
         self.is_ending = True
-        self.keeper.close()
         self.turns.close()
+        self.keeper.stop()
         self._reflecting.close()
         self.jobs.close()
         if self._hub is not None:
@@ -175,11 +180,10 @@ class Program:
         self.is_saved.set()
         self.temporary.close()
         self._opened_tools.close()
-        if self.keeper.engine is not None:
-            self.keeper.engine.close()
+        self.keeper.close()
         self.memory.close()
 
-    def _take_engine(self, engine: Engine, before: Engine | None) -> None:
+    def _take_engine(self, engine: Engine) -> None:
         """Windows of the engine before are closed; they open again with the new one when somebody looks."""
         hub = Hub(engine, self.memory, self.settings.window, self._sizes, toolbox=self.tools.chat)
         with self._lock:
@@ -187,17 +191,24 @@ class Program:
             for feed in self._feeds.values():
                 feed.is_replaced = True
             self._feeds.clear()
-        if old is not None:
-            for window in old.open_windows():
-                self._still(window)
-            old.close()
-        if before is not None:
-            before.close()
-        self.memory.embed_missing_later()
+        try:
+            if old is not None:
+                for window in old.open_windows():
+                    if self.turns.place(window) is not None:
+                        words = "The model was changed before it was this window's turn; nothing was sent."
+                        window.log.tell("error", text=words)
+                    self._still(window)
+                old.close()
+            self.memory.embed_missing_later()
+        except Exception:
+            _log.exception("The windows of the engine before could not be closed.")
+
+    def _is_of_engine_before(self, window: Window) -> bool:
+        return self._hub is not None and window.engine is not self._hub.engine
 
     def lose_engine(self, error: EngineUnavailable) -> None:
         """Somebody found that it does not answer."""
-        self.keeper.lost(self.settings.engine, error)
+        self.keeper.lost(error)
 
     def _still(self, window: Window) -> None:
         self.turns.stop(window)

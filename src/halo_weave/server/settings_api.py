@@ -47,10 +47,14 @@ class SettingShape(msgspec.Struct):
 
 
 class SettingsChanged(msgspec.Struct):
-    """`restart` names what counts only after a restart, `overridden` what the environment or command line hides."""
+    """`restart` names what counts only after a restart, `overridden` what the environment or command line hides.
+
+    `is_loading` says that the change makes another model load; the engine's `failure` in the status says if that fails.
+    """
 
     restart: list[str]
     overridden: list[str]
+    is_loading: bool
 
 
 def _list(call: Call) -> list[SettingShape]:
@@ -91,7 +95,7 @@ def _change(call: Call) -> SettingsChanged:
             settings_file.replace(layers.file, before)
             raise
         previous = program.settings
-        program.use_settings(settings)
+        is_loading = program.use_settings(settings)
     sources = setting_sources(*layers)
     return SettingsChanged(
         restart=[
@@ -100,6 +104,7 @@ def _change(call: Call) -> SettingsChanged:
             if name.partition(".")[0] not in _AT_ONCE and _value(settings, name) != _value(previous, name)
         ],
         overridden=[name for name in wanted if sources[name] in ("environment", "command line")],
+        is_loading=is_loading,
     )
 
 

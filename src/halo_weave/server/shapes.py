@@ -111,7 +111,11 @@ class AbilityShape(msgspec.Struct):
 
 
 class EngineStatus(msgspec.Struct):
-    """`context` is what the model was trained on, `usable` what can be used; both 0 before it is loaded."""
+    """The model that serves. `context` is what it was trained on, `usable` what can be used; both 0 before it is there.
+
+    `is_loading` says that a model is being opened; until it is open, the one before serves. `failure` is one sentence
+    on why the model that was asked for last does not serve; it is empty if nothing failed.
+    """
 
     kind: str
     model: str
@@ -122,6 +126,8 @@ class EngineStatus(msgspec.Struct):
     is_bundled: bool
     state: EngineState
     text: str
+    is_loading: bool
+    failure: str
 
 
 class MemoryStatus(msgspec.Struct):

@@ -1,5 +1,7 @@
 """How the program stands: engine, memory, windows, jobs."""
 
+from collections.abc import Sequence
+
 from halo_weave import __version__
 from halo_weave.errors import HaloError
 from halo_weave.memory.window_records import WindowOutline
@@ -18,7 +20,9 @@ def windows(program: Program) -> list[WindowEntry]:
     """Those that were saved last come first."""
     opened = {window.id: window for window in program.open_windows()}
     entries = []
-    for outline in program.memory.store.windows():
+    outlines = program.memory.store.windows()
+    _forget_other_sizes(program, outlines)
+    for outline in outlines:
         window = opened.get(outline.id)
         if window is None:
             tokens, messages = _saved_size(program, outline)
@@ -32,7 +36,9 @@ def windows(program: Program) -> list[WindowEntry]:
 
 
 def _engine(program: Program) -> EngineStatus:
-    settings, standing, engine = program.settings.engine, program.keeper.standing, program.keeper.engine
+    keeper = program.keeper
+    standing, engine = keeper.standing, keeper.engine
+    settings = keeper.settings or program.settings.engine
     facts = None if engine is None else engine.facts
     attention, editing = _NOT_YET, _NOT_YET
     if facts is not None:
@@ -48,6 +54,8 @@ def _engine(program: Program) -> EngineStatus:
         is_bundled=settings.kind == "llamacpp" and not settings.model,
         state=standing.state,
         text=standing.text,
+        is_loading=standing.is_loading,
+        failure=standing.failure,
     )
 
 
@@ -74,7 +82,8 @@ def _saved_size(program: Program, outline: WindowOutline) -> tuple[int, int]:
             saved = None if record is None else decoded(record.state, record.name)
         except HaloError:
             saved = None  # said when it is opened
-        sizes[known] = (0, 0) if saved is None else (_saved_tokens(saved), saved.messages)
+        size = sizes[known] = (0, 0) if saved is None else (_saved_tokens(saved), saved.messages)
+        return size
     return sizes[known]
 
 
@@ -83,3 +92,9 @@ def _saved_tokens(saved: SavedWindow) -> int:
         return saved.tokens
     # Saved by an earlier version: without the frames, until it is saved again.
     return sum(len(chunk.state) // (4 * max(1, chunk.rows)) for chunk in saved.chunks)
+
+
+def _forget_other_sizes(program: Program, outlines: Sequence[WindowOutline]) -> None:
+    """Of versions that were since replaced, and of windows that are gone."""
+    present = {(outline.id, outline.version) for outline in outlines}
+    program.saved_sizes = {known: size for known, size in program.saved_sizes.copy().items() if known in present}

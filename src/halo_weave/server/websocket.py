@@ -5,9 +5,9 @@ later and in larger batches, and once they are too many, a fresh state instead.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+import logging
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
 from itertools import takewhile
 from typing import Any
 
@@ -16,9 +16,10 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from halo_weave.errors import EngineUnavailable, HaloError
-from halo_weave.server import status
 from halo_weave.server.bulletin import NewsKind
 from halo_weave.server.feed import Feed
+from halo_weave.server.lanes import Lanes
+from halo_weave.server.news import News
 from halo_weave.server.program import Program
 from halo_weave.server.refusals import NotFound
 
@@ -26,18 +27,21 @@ BATCH_S = 0.033
 MOST_BEHIND = 512
 """Events from which on a fresh state is less than they are."""
 STALLED_S = 30.0
-MOST_SOCKETS = 128
-"""That can be open at once; a tab has two."""
+MOST_SOCKETS = 512
+"""That can be open at once; a tab has two, so that 200 windows with a tab each leave room for more."""
 CLOSED, FAILED, TOO_MANY, UNKNOWN = 4001, 4002, 4003, 4404
 """Codes with which a socket ends: the window was closed, cannot be opened, there are too many, or no such window."""
 GOING_AWAY = 1001
 """The program ends; who connects again later goes on."""
+GONE, INTERNAL_ERROR = 1006, 1011
+_log = logging.getLogger(__name__)
 
 
 class Sockets:
-    def __init__(self, program: Program, threads: ThreadPoolExecutor) -> None:
+    def __init__(self, program: Program, lanes: Lanes) -> None:
         self._program = program
-        self._threads = threads
+        self._news = News(program, lanes.health)
+        self._threads = lanes.chat
         self._open = 0
 
     def routes(self) -> list[WebSocketRoute]:
@@ -55,7 +59,8 @@ class Sockets:
     async def _serve(self, socket: WebSocket, follow: Callable[[WebSocket], Coroutine[Any, Any, None]]) -> None:
         await socket.accept()
         if self._open >= MOST_SOCKETS:
-            await socket.close(TOO_MANY, f"{MOST_SOCKETS} connections are open already; close some tabs")
+            with suppress(WebSocketDisconnect):
+                await _close(socket, TOO_MANY, f"{MOST_SOCKETS} connections are open already; close some tabs")
             return
         self._open += 1
         try:
@@ -84,7 +89,7 @@ class Sockets:
         """What becomes of a window because the whole program ends is not said of the window."""
         if self._program.is_ending:
             code, reason = GOING_AWAY, "the program ends"
-        await socket.close(code, reason[:120])
+        await _close(socket, code, reason[:120])
 
     async def _feed(self, window_id: str) -> Feed:
         """Of the window, once there is a model."""
@@ -129,32 +134,19 @@ class Sockets:
         with bulletin.wakeups.sleeper() as woken:
             seen = bulletin.number
             kinds: list[NewsKind] = ["status", "windows", "jobs"]
-            state = {kind: await self._in_thread(lambda kind=kind: self._news(kind)) for kind in kinds}
+            state = {kind: await self._news.present(kind) for kind in kinds}
             await _send(socket, msgspec.json.encode({"state": {"event": seen, **state}}))
             while True:
                 await woken.wait()
                 woken.clear()
                 if news := bulletin.since(seen):
                     events = [
-                        {
-                            "number": number,
-                            "kind": kind,
-                            "data": await self._in_thread(lambda kind=kind: self._news(kind)),
-                        }
+                        {"number": number, "kind": kind, "data": await self._news.since_change(kind)}
                         for number, kind in news
                     ]
                     await _send(socket, msgspec.json.encode({"events": events}))
                     seen = news[-1][0]
                 await asyncio.sleep(BATCH_S)
-
-    def _news(self, kind: NewsKind) -> object:
-        match kind:
-            case "status":
-                return status.status(self._program)
-            case "windows":
-                return status.windows(self._program)
-            case "jobs":
-                return self._program.jobs.all()
 
     async def _in_thread(self, work: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
@@ -171,11 +163,28 @@ def _number(text: str) -> int | None:
 
 async def _send(socket: WebSocket, data: bytes) -> None:
     """A tab that takes nothing for a while is gone, whatever its connection says."""
-    async with asyncio.timeout(STALLED_S):
-        await socket.send_text(data.decode())
+    text = data.decode()
+    with _ended_as_disconnect():
+        async with asyncio.timeout(STALLED_S):
+            await socket.send_text(text)
+
+
+async def _close(socket: WebSocket, code: int, reason: str = "") -> None:
+    with _ended_as_disconnect():
+        await socket.close(code, reason)
+
+
+@contextmanager
+def _ended_as_disconnect() -> Iterator[None]:
+    """Around sending alone, where a RuntimeError says that the connection has ended; elsewhere it is a mistake."""
+    try:
+        yield
+    except (RuntimeError, TimeoutError) as error:
+        raise WebSocketDisconnect(GONE) from error
 
 
 async def _while_connected(socket: WebSocket, work: Coroutine[Any, Any, None]) -> None:
+    """What goes wrong is logged and ends the socket; that the tab goes is nothing that goes wrong."""
     working = asyncio.create_task(work)
     listening = asyncio.create_task(_listen(socket))
     try:
@@ -184,12 +193,12 @@ async def _while_connected(socket: WebSocket, work: Coroutine[Any, Any, None]) -
         working.cancel()
         listening.cancel()
         results = await asyncio.gather(working, listening, return_exceptions=True)
-    for result in results:
-        expected = (WebSocketDisconnect, TimeoutError, asyncio.CancelledError, RuntimeError, OSError)
-        if isinstance(result, Exception) and not isinstance(result, expected):
-            with suppress(RuntimeError):
-                await socket.close(1011)
-            raise result
+    failures = [one for one in results if isinstance(one, Exception) and not isinstance(one, WebSocketDisconnect)]
+    for failure in failures:
+        _log.error("A connection of a tab failed.", exc_info=failure)
+    if failures:
+        with suppress(WebSocketDisconnect):
+            await _close(socket, INTERNAL_ERROR)
 
 
 async def _listen(socket: WebSocket) -> None:

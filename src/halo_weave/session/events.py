@@ -33,6 +33,8 @@ Kind = Literal[
 ]
 
 REMEMBERED = 4096
+REMEMBERED_BYTES = 4 * 1024 * 1024
+"""Of each window. Brightness of a large context is what takes most; a fresh state is smaller than much of it."""
 
 
 class Event(msgspec.Struct, frozen=True):
@@ -47,10 +49,16 @@ Listener = Callable[[Event], None]
 
 
 class EventLog:
-    """Keeps the latest events. Listeners wait for more; one that fell too far behind is told to start anew."""
+    """Keeps the latest events, up to a number and a size. Listeners wait for more; one that fell too far behind is told
+    to start again from the window's state.
+    """
 
-    def __init__(self, remembered: int = REMEMBERED) -> None:
-        self._events: deque[Event] = deque(maxlen=remembered)
+    def __init__(self, remembered: int = REMEMBERED, remembered_bytes: int = REMEMBERED_BYTES) -> None:
+        self._most = remembered
+        self._most_bytes = remembered_bytes
+        self._events: deque[Event] = deque()
+        self._sizes: deque[int] = deque()
+        self._bytes = 0
         self._last = 0
         self._is_closed = False
         self._changed = threading.Condition()
@@ -61,11 +69,23 @@ class EventLog:
         with self._changed:
             return self._last
 
+    @property
+    def is_closed(self) -> bool:
+        with self._changed:
+            return self._is_closed
+
+    @property
+    def remembered_bytes(self) -> int:
+        """About how much memory the events take."""
+        with self._changed:
+            return self._bytes
+
     def tell(self, kind: Kind, **data: Any) -> Event:
+        size = _size(data)
         with self._changed:
             self._last += 1
             event = Event(self._last, kind, data)
-            self._events.append(event)
+            self._remember(event, size)
             self._changed.notify_all()
             listeners = self._listeners
         for listener in listeners:
@@ -86,6 +106,11 @@ class EventLog:
         with self._changed:
             return self._since(number)
 
+    def remembered(self) -> list[Event]:
+        """All events that are not forgotten."""
+        with self._changed:
+            return list(self._events)
+
     def wait(self, number: int, timeout_s: float | None = None) -> list[Event] | None:
         """The same, once there are any; an empty list if none came in time or the log is closed."""
         with self._changed:
@@ -103,8 +128,30 @@ class EventLog:
             self._is_closed = True
             self._changed.notify_all()
 
+    def _remember(self, event: Event, size: int) -> None:
+        """The newest is always kept, however large it is."""
+        self._events.append(event)
+        self._sizes.append(size)
+        self._bytes += size
+        while len(self._events) > 1 and (len(self._events) > self._most or self._bytes > self._most_bytes):
+            self._events.popleft()
+            self._bytes -= self._sizes.popleft()
+
     def _since(self, number: int) -> list[Event] | None:
         count = self._last - number
         if not 0 <= count <= len(self._events):
             return None
         return [self._events[place] for place in range(len(self._events) - count, len(self._events))]
+
+
+def _size(value: object) -> int:
+    """About how many bytes plain values take in memory."""
+    match value:
+        case str():
+            return 50 + len(value)
+        case dict():
+            return 64 + sum(100 + _size(one) for one in value.values())
+        case list() | tuple():
+            return 64 + sum(8 + _size(one) for one in value)
+        case _:
+            return 28

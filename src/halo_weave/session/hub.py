@@ -48,6 +48,10 @@ class Hub:
         self._doors: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         """By window: held while it is opened, closed or deleted, which takes time and concerns no other one."""
 
+    @property
+    def engine(self) -> Engine:
+        return self._around.engine
+
     def open(self, name: str) -> Window:
         """The window of that name, or else of that id; a new one if there is none."""
         outline = self._find(name)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from halo_weave.session.events import REMEMBERED, Event
+from halo_weave.session.events import Event
 from halo_weave.session.window import Window
 from halo_weave.terminal import output
 from halo_weave.terminal.event_words import ending_in_words, event_in_words
@@ -54,7 +54,7 @@ class Showing:
         events = log.wait(self._seen, timeout_s)
         if events is None:  # what reads our output is slow; the end of the reply brings what is missing
             self._has_missed = True
-            events = log.since(max(0, log.last_number - REMEMBERED // 2)) or []
+            events = log.remembered()
         if events:
             self._seen = events[-1].number
         return events

@@ -123,9 +123,9 @@ def middle_ranks(values: Worths) -> Worths:
     return np.asarray(middles[places], dtype=np.float64)
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=1024)
 def _content(texts: tuple[str, ...]) -> _Content:
-    """Remembered, because most of a context is the same at each turn."""
+    """Remembered, because most of a context is the same at each turn; a chunk of 64 tokens takes some 10 KB here."""
     words = frozenset(word for text in texts if _holds_word(word := text.strip().lower()))
     whole = "".join(texts)
     return _Content(words, _names_in(whole), is_wish(whole))

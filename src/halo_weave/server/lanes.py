@@ -1,0 +1,29 @@
+"""Threads in lanes, one for each kind of request, so that slow requests of one kind never hold up those of another."""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+TRANSFERS_AT_ONCE = 4
+
+
+class Lanes(NamedTuple):
+    health: ThreadPoolExecutor
+    """Whether the program lives, and how it stands."""
+    chat: ThreadPoolExecutor
+    """Windows and what is done in them."""
+    memory: ThreadPoolExecutor
+    """Search, notes, memory tree and settings."""
+    transfer: ThreadPoolExecutor
+    """Whole copies of the memory, which may take minutes."""
+
+    def shut_down(self) -> None:
+        for lane in self:
+            lane.shutdown(wait=False, cancel_futures=True)
+
+
+def new_lanes() -> Lanes:
+    return Lanes(_lane("health", 4), _lane("chat", 16), _lane("memory", 8), _lane("transfer", TRANSFERS_AT_ONCE))
+
+
+def _lane(name: str, threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix=f"server-{name}")
