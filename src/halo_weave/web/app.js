@@ -80,6 +80,11 @@ class App extends EventTarget {
     this.#tell("view", view);
   }
 
+  // Leave the past that the timeline shows, if it shows one.
+  showNow() {
+    this.#tell("now");
+  }
+
   // Scroll to a chunk, by its key as text ("12.0.user").
   jumpTo(key) {
     this.#tell("jump", key);

@@ -7,7 +7,7 @@ import { toggleGraveyard } from "./graveyard.js";
 const WITH_CONTROL = {
   k: () => openDialog("search"),
   "/": () => openDialog("help"),
-  Enter: () => app.attempt(() => app.api.regenerate()),
+  Enter: () => regenerate(),
 };
 
 const PLAIN = {
@@ -17,6 +17,11 @@ const PLAIN = {
   w: () => app.setView(app.view === "weave" ? "read" : "weave"),
   p: () => app.dispatchEvent(new CustomEvent("pin")),
 };
+
+function regenerate() {
+  app.showNow();
+  app.attempt(() => app.api.regenerate());
+}
 
 const isForWriting = (target) => target.closest?.("input, textarea, select, [contenteditable]") !== null;
 
