@@ -1,6 +1,7 @@
 // One turn in the transcript: who, when, its chunks, and what can be done with them.
 
 import { app } from "./app.js";
+import { copyText } from "./clipboard.js";
 import { element, moment } from "./format.js";
 import { names } from "./names.js";
 import { rendered } from "./rendering.js";
@@ -44,7 +45,7 @@ export function addCopyButtons(root) {
   for (const block of root.querySelectorAll("pre")) {
     const button = element("button", { className: "copy outlined", textContent: "Copy" });
     button.onclick = async () => {
-      await navigator.clipboard.writeText(block.querySelector("code")?.textContent ?? block.textContent);
+      if (!(await copyText(block.querySelector("code")?.textContent ?? block.textContent))) return;
       button.textContent = "Copied";
       setTimeout(() => (button.textContent = "Copy"), 1500);
     };
@@ -77,8 +78,7 @@ function messageControls(chunks, isNewest) {
   const bar = element("span", { className: "controls" });
   const text = () => chunks.map((chunk) => chunk.text).join("");
   bar.append(button("Copy", "Copy this message", async () => {
-    await navigator.clipboard.writeText(text());
-    app.say("Copied.", { seconds: 2 });
+    if (await copyText(text())) app.say("Copied.", { seconds: 2 });
   }));
   const edit = () => app.dispatchEvent(new CustomEvent("edit", { detail: { turn: first.turn, role: first.role, text: text() } }));
   if (first.role === "user") bar.append(button("Edit", "Ask this in other words", edit));
