@@ -37,11 +37,17 @@ export async function showRendered(view, chunk) {
   if (html === null || !view.isConnected || view.querySelector(".rendered")) return;
   const made = element("div", { className: "rendered" });
   made.innerHTML = html; // sanitised by the server, and the page allows no script but its own
-  addCopyButtons(made);
+  makeUsable(made);
   view.querySelector(".words").after(made);
 }
 
-export function addCopyButtons(root) {
+// Code can be copied, and a table that is wider than its place can be scrolled with the keyboard.
+export function makeUsable(root) {
+  for (const table of root.querySelectorAll("table")) table.tabIndex = 0;
+  addCopyButtons(root);
+}
+
+function addCopyButtons(root) {
   for (const block of root.querySelectorAll("pre")) {
     const button = element("button", { className: "copy outlined", textContent: "Copy" });
     button.onclick = async () => {
