@@ -69,3 +69,27 @@ def test_view_and_theme_are_remembered(echo_server: Process, browser: Browser) -
         tab.page.reload()
         expect(html).to_have_attribute("data-theme", "dark")
         expect(tab.page.locator("halo-transcript")).to_have_attribute("data-view", "weave")
+
+
+def test_single_letter_keys_can_be_switched_off(echo_server: Process, browser: Browser) -> None:
+    window = new_window(echo_server, "letters")
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open(window)
+        tab.open_dialog("settings")
+        tab.dialog.get_by_role("checkbox", name="Single-letter keys").uncheck()
+        tab.page.reload()
+        tab.ready()
+        transcript = tab.page.locator("halo-transcript")
+        tab.page.get_by_role("banner").get_by_role("heading").click()
+        tab.page.keyboard.press("w")
+        tab.page.keyboard.press("n")
+        tab.page.keyboard.press("Control+/")
+        expect(tab.page.get_by_role("dialog", name="Help")).to_contain_text("These single-letter keys are off.")
+        expect(transcript).to_have_attribute("data-view", "read")
+        tab.page.keyboard.press("Escape")
+        tab.open_dialog("settings")
+        tab.dialog.get_by_role("checkbox", name="Single-letter keys").check()
+        tab.page.keyboard.press("Escape")
+        expect(tab.dialog).to_have_count(0)
+        tab.page.keyboard.press("w")
+        expect(transcript).to_have_attribute("data-view", "weave")

@@ -16,10 +16,7 @@ TABLE = """| Instrument | Number of strings | Remark |
 | Hammered dulcimer | 60 | struck |
 | Kontrabassklarinette | 0 | wind |
 """
-WIDE = "\n".join(
-    ["| " + " | ".join(f"Instrument{number}" for number in range(12)) + " |", "| :--- " * 12 + "|"]
-    + ["| " + " | ".join("Kontrabassklarinette" for _ in range(12)) + " |"]
-)
+WIDE = f"| {' | '.join(map('Instrument{}'.format, range(12)))} |\n{'| :--- ' * 12}|\n{'| Kontrabassklarinette ' * 12}|"
 # Which properties of a cell each class changes.
 CHANGED_BY_CLASS = """(row, names) => {
   const styles = (name) => {

@@ -3,6 +3,7 @@
 import { app } from "./app.js";
 import { openDialog } from "./dialogs.js";
 import { toggleGraveyard } from "./graveyard.js";
+import { hasLetterKeys } from "./letter-keys.js";
 
 const WITH_CONTROL = {
   k: () => openDialog("search"),
@@ -34,7 +35,8 @@ function actionFor(event) {
   }
   if (isInDialog) return null;
   if (event.key === "Escape") return app.model.isBusy ? () => app.attempt(() => app.api.stop()) : null;
-  return isForWriting(event.target) || event.shiftKey ? null : PLAIN[event.key.toLowerCase()];
+  if (!hasLetterKeys() || isForWriting(event.target) || event.shiftKey) return null;
+  return PLAIN[event.key.toLowerCase()];
 }
 
 document.addEventListener("keydown", (event) => {
