@@ -94,7 +94,8 @@ def test_all_endpoints_answer_as_described(tmp_path: Path) -> None:
         assert one.get("/api/settings")
         assert one.call("PUT", "/api/settings", {"generation.temperature": 1}) == {"restart": [], "overridden": []}
         exported = one.get("/api/export").content
-        assert one.post("/api/backup").content.startswith(b"SQLite format 3")
+        assert one.get(one.post("/api/export")["link"]).content.split(b"\n")[1:] == exported.split(b"\n")[1:]
+        assert one.get(one.post("/api/backup")["link"]).content.startswith(b"SQLite format 3")
         job = one.post("/api/import", exported, status=202)
         until(lambda: one.get("/api/jobs")[0]["state"] == "done")
         one.post(f"/api/jobs/{job['id']}/stop")
