@@ -62,8 +62,10 @@ class App extends EventTarget {
   }
 
   async refreshStatus() {
+    const before = this.status;
     try {
-      this.setStatus(await get("/api/status"));
+      const status = await get("/api/status");
+      if (this.status === before) this.setStatus(status); // else an event came meanwhile, and it may be newer
     } catch (error) {
       this.#tell("lost");
     }

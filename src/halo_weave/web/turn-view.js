@@ -2,7 +2,7 @@
 
 import { app } from "./app.js";
 import { copyText } from "./clipboard.js";
-import { element, moment } from "./format.js";
+import { element, moment, plural } from "./format.js";
 import { names } from "./names.js";
 import { rendered } from "./rendering.js";
 
@@ -101,7 +101,8 @@ function controls(chunk) {
   const act = (action) => () => app.attempt(() => app.api.chunk(chunk.key, action));
   bar.append(chunk.is_pinned ? button("Unpin", "May be buried again", act("unpin")) : button("Pin", "Never bury this (P)", act("pin")));
   if (chunk.key.chunk > 0 && !chunk.marks.tool) bar.append(button("Merge", "Merge with the chunk before", act("merge")));
-  bar.append(button("Delete", "Delete for all windows; can be undone", () => deleteChunk(chunk)));
+  const what = isQuestion(chunk.key) ? "this question and its answer" : "this passage";
+  bar.append(button("Delete", `Delete ${what} for all windows; can be undone`, () => deleteChunk(chunk)));
   return bar;
 }
 
@@ -109,10 +110,19 @@ export async function deleteChunk(chunk) {
   const deletion = await app.attempt(() => app.api.chunk(chunk.key, "delete"));
   if (!deletion) return;
   if (deletion.question) app.dispatchEvent(new CustomEvent("hand-back", { detail: deletion.question }));
-  const parts = deletion.keys.length;
-  app.say(parts === 1 ? "Deleted." : `Deleted ${parts} chunks.`, {
+  app.say(deletionInWords(deletion.keys), {
     action: { label: "Undo", run: () => app.attempt(() => app.api.undelete(deletion.keys)) },
   });
+}
+
+// Its opening stands for the whole of a question.
+const isQuestion = ({ role, chunk }) => role === "user" && chunk === 0;
+
+function deletionInWords(keys) {
+  const passages = plural(keys.length, "passage");
+  const hasAnswer = keys.some(({ role }) => role === "assistant");
+  if (keys.some(isQuestion)) return hasAnswer ? `Deleted the question and its answer: ${passages}.` : `Deleted the question: ${passages}.`;
+  return `Deleted ${passages}.`;
 }
 
 function button(label, title, onclick) {
