@@ -101,3 +101,68 @@ def test_a_pin_and_a_draft_survive_a_reload(echo_server: Process, browser: Brows
         expect(tab.chunks.first).to_have_class(re.compile("pinned"))
         expect(tab.box).to_have_value("Not sent yet")
         expect(tab.page.locator("halo-meter .cause.pinned")).to_be_visible()
+
+
+PARAGRAPHS = "\n\n".join(
+    f"Paragraph {number}. " + f"The {number}th bell rings over the roofs. " * 12 for number in range(3)
+)
+
+
+def test_delete_asks_for_what_was_pointed_at_and_says_what_went(echo_server: Process, browser: Browser) -> None:
+    """A passage in the middle of an earlier reply goes alone; a question takes its answer along."""
+    window = new_window(echo_server, "pointed at")
+    asked: list[str] = []
+    with visiting(browser, echo_server.address) as visitor:
+        visitor.context.on("request", lambda one: asked.append(one.url) if one.url.endswith("/delete") else None)
+        tab = visitor.open(window)
+        tab.say(PARAGRAPHS)
+        tab.say("And now?")
+        passages = tab.chunks.count()
+        passage, question = tab.turn(1).locator(".chunk").nth(1), tab.turn(0).locator(".chunk").first
+        key = passage.get_attribute("data-key")
+        expect(tab.control(passage, "Delete")).to_have_attribute("title", re.compile("^Delete this passage "))
+        expect(tab.control(question, "Delete")).to_have_attribute("title", re.compile("^Delete this question and its "))
+        tab.do(passage, "Delete")
+        expect(tab.toasts).to_contain_text("Deleted 1 passage.")
+        expect(tab.chunks).to_have_count(passages - 1)
+        assert [url.split("/")[-2] for url in asked] == [key]
+        tab.toasts.get_by_role("button", name="Dismiss").click()
+        tab.do(question, "Delete")
+        expect(tab.toasts).to_contain_text(f"Deleted the question and its answer: {passages - 3} passages.")
+        expect(tab.turns).to_have_count(2)
+
+
+def test_what_is_undeleted_in_the_memory_alone_is_reported_and_can_be_resurrected(
+    echo_server: Process, browser: Browser
+) -> None:
+    """A window that was closed meanwhile does not know any more how the chunk lived."""
+    window = new_window(echo_server, "undeleted")
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open(window)
+        tab.say("What is a hurdy-gurdy?")
+        tab.say("And now?")
+        tab.do(tab.chunks.first, "Delete")
+        expect(tab.turns).to_have_count(2)
+        echo_server.call("POST", f"/api/windows/{window}/close")
+        tab.toasts.get_by_role("button", name="Open it again").click()
+        grave = tab.graves.filter(has_text="What is a hurdy-gurdy?").last
+        grave.get_by_role("button", name=re.compile("^Undelete")).click()
+        expect(grave.get_by_role("button", name=re.compile("^Undelete: You"))).to_have_count(0)
+        told = tab.toasts.filter(has_text="in the memory again, but not in the context of this window")
+        told.get_by_role("button", name="Resurrect").click()
+        expect(tab.chunks.filter(has_text="What is a hurdy-gurdy?").first).to_be_in_viewport()
+
+
+def test_an_undeletion_that_is_refused_says_why(echo_server: Process, browser: Browser) -> None:
+    window = new_window(echo_server, "refused")
+    sentence = "A newer version of this message is in the context."
+    with visiting(browser, echo_server.address) as visitor:
+        visitor.forgive("status of 409")
+        visitor.context.route("**/undelete", lambda route: route.fulfill(status=409, json={"error": sentence}))
+        tab = visitor.open(window)
+        tab.say("What is a bagpipe?")
+        tab.box.press("ArrowUp")
+        tab.say("What is a recorder?")
+        tab.graves.get_by_role("button", name=re.compile("^Undelete: You")).click()
+        expect(tab.toasts).to_contain_text(sentence)
+        expect(tab.graves.get_by_role("button", name=re.compile("^Undelete: You"))).to_be_enabled()

@@ -80,7 +80,7 @@ def test_an_export_imported_into_another_memory_is_found_there(
         tab.say("The harpsichord was tuned by Benedikt.")
         tab.open_dialog("transfer")
         with tab.page.expect_download() as download:
-            tab.page.get_by_role("link", name="Download the export").click()
+            tab.page.get_by_role("button", name="Download the export").click()
         download.value.save_as(tmp_path / "export.jsonl")
     with running(tmp_path / "other", *ECHO, "--port", "0") as process:
         process.wait_until_ready()
@@ -96,3 +96,39 @@ def test_an_export_imported_into_another_memory_is_found_there(
             tab.page.keyboard.press("Escape")
             exported = (tmp_path / "export.jsonl").read_bytes().split(b"\n")[1:]
             assert process.http.get("/api/export").content.split(b"\n")[1:] == exported
+
+
+NOTES_WHAT_SCRIPTS_HOLD = """
+window.held = [];
+URL.createObjectURL = () => held.push("an object URL");
+for (const name of ["blob", "arrayBuffer", "bytes"]) Response.prototype[name] = () => held.push(name);
+"""
+
+
+def test_a_backup_goes_from_the_server_to_the_disk_past_the_page(
+    echo_server: Process, browser: Browser, tmp_path: Path
+) -> None:
+    window = new_window(echo_server, "backed up")
+    with visiting(browser, echo_server.address) as visitor:
+        visitor.context.add_init_script(NOTES_WHAT_SCRIPTS_HOLD)
+        tab = visitor.open(window)
+        tab.say("The harmonium was bought by Friederike.")
+        tab.open_dialog("transfer")
+        with tab.page.expect_download() as download:
+            tab.page.get_by_role("button", name="Download a backup").click()
+        expect(tab.dialog).to_contain_text(f"The browser is downloading {download.value.suggested_filename}")
+        download.value.save_as(tmp_path / "backup.db")
+        assert tab.page.evaluate("held") == []
+    link = echo_server.call("POST", "/api/backup")["link"]
+    assert (tmp_path / "backup.db").read_bytes() == echo_server.http.get(link).content
+
+
+def test_a_backup_that_cannot_be_made_is_reported(echo_server: Process, browser: Browser) -> None:
+    sentence = "The backup cannot be written: No space left on device."
+    with visiting(browser, echo_server.address) as visitor:
+        visitor.forgive("status of 503")
+        visitor.context.route("**/api/backup", lambda route: route.fulfill(status=503, json={"error": sentence}))
+        tab = visitor.open(new_window(echo_server, "not backed up"))
+        tab.open_dialog("transfer")
+        tab.page.get_by_role("button", name="Download a backup").click()
+        expect(tab.dialog.get_by_text(sentence)).to_be_visible()

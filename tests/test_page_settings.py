@@ -69,3 +69,62 @@ def test_view_and_theme_are_remembered(echo_server: Process, browser: Browser) -
         tab.page.reload()
         expect(html).to_have_attribute("data-theme", "dark")
         expect(tab.page.locator("halo-transcript")).to_have_attribute("data-view", "weave")
+
+
+def test_single_letter_keys_can_be_switched_off(echo_server: Process, browser: Browser) -> None:
+    window = new_window(echo_server, "letters")
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open(window)
+        tab.open_dialog("settings")
+        tab.dialog.get_by_role("checkbox", name="Single-letter keys").uncheck()
+        tab.page.reload()
+        tab.ready()
+        transcript = tab.page.locator("halo-transcript")
+        tab.page.get_by_role("banner").get_by_role("heading").click()
+        tab.page.keyboard.press("w")
+        tab.page.keyboard.press("n")
+        tab.page.keyboard.press("Control+/")
+        expect(tab.page.get_by_role("dialog", name="Help")).to_contain_text("These single-letter keys are off.")
+        expect(transcript).to_have_attribute("data-view", "read")
+        tab.page.keyboard.press("Escape")
+        tab.open_dialog("settings")
+        tab.dialog.get_by_role("checkbox", name="Single-letter keys").check()
+        tab.page.keyboard.press("Escape")
+        expect(tab.dialog).to_have_count(0)
+        tab.page.keyboard.press("w")
+        expect(transcript).to_have_attribute("data-view", "weave")
+
+
+def test_a_model_that_cannot_be_loaded_is_reported_where_it_was_applied(tmp_path: Path, browser: Browser) -> None:
+    tmp_path.joinpath("config.toml").write_text('[engine]\nkind = "echo"\n', encoding="utf-8")
+    with running(tmp_path, "--no-browser", "--port", "0") as process:
+        process.wait_until_ready()
+        with visiting(browser, process.address) as visitor:
+            tab = visitor.open()
+            tab.open_dialog("settings")
+            tab.dialog.get_by_role("button", name="Model", exact=True).click()
+            tab.page.locator('[id="setting-engine.kind"]').select_option("llamacpp")
+            tab.page.locator('[id="setting-engine.model"]').fill(str(tmp_path / "nothing.gguf"))
+            tab.dialog.get_by_role("button", name="Apply").click()
+            outcome = tab.dialog.locator("halo-engine-outcome.problem")
+            expect(outcome).to_contain_text("The new model could not be loaded: ")
+            expect(outcome).to_contain_text("nothing.gguf")
+
+
+def test_a_model_that_stays_because_the_new_one_failed_is_named(echo_server: Process, browser: Browser) -> None:
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open(new_window(echo_server, "stays"))
+        told = tab.page.evaluate(
+            """async () => {
+              const folder = document.querySelector('script[src$="main.js"]').src.replace("main.js", "");
+              const { engineFailure } = await import(`${folder}engine-outcome.js`);
+              const old = { state: "ready", text: "ready", model: "old.gguf" };
+              const failed = { ...old, failure: "new.gguf is damaged." };
+              return [old, failed, { ...old, state: "away", text: "No such file" }].map(engineFailure);
+            }"""
+        )
+    assert told == [
+        "",
+        "The new model could not be loaded: new.gguf is damaged. old.gguf is still in use.",
+        "The new model could not be loaded: No such file.",
+    ]

@@ -95,7 +95,8 @@ def test_all_endpoints_answer_as_described(tmp_path: Path) -> None:
         changed = one.call("PUT", "/api/settings", {"generation.temperature": 1})
         assert changed == {"restart": [], "overridden": [], "is_loading": False}
         exported = one.get("/api/export").content
-        assert one.post("/api/backup").content.startswith(b"SQLite format 3")
+        assert one.get(one.post("/api/export")["link"]).content.split(b"\n")[1:] == exported.split(b"\n")[1:]
+        assert one.get(one.post("/api/backup")["link"]).content.startswith(b"SQLite format 3")
         job = one.post("/api/import", exported, status=202)
         until(lambda: one.get("/api/jobs")[0]["state"] == "done")
         one.post(f"/api/jobs/{job['id']}/stop")

@@ -50,7 +50,7 @@ def test_a_bad_file_changes_nothing_and_leaves_nothing_behind(tmp_path: Path, co
 def test_a_backup_is_a_whole_memory(tmp_path: Path) -> None:
     with served(tmp_path) as one:
         one.say(one.new_window(), "Something to be kept")
-        (tmp_path / "copy.db").write_bytes(one.post("/api/backup").content)
+        (tmp_path / "copy.db").write_bytes(one.get(one.post("/api/backup")["link"]).content)
     with sqlite3.connect(tmp_path / "copy.db") as copy:
         assert copy.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     copy.close()

@@ -4,16 +4,20 @@ Whoever makes one holds a lock on it, which the operating system frees when its 
 """
 
 import os
+import secrets
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 _PREFIX, _SUFFIX = ".halo-weave-", ".part"
 _COMPANIONS = ("-journal", "-wal", "-shm")
 """What SQLite may have had beside a file when its process died."""
+_DELETED_WHEN_CLOSED = getattr(os, "O_TEMPORARY", 0) | getattr(os, "O_BINARY", 0)
+"""For Windows, where a file that is open keeps its name."""
 _YOUNG_S = 60.0
 """A complete file is for a moment neither locked nor under its name; so young it is nobody's leavings."""
 
@@ -47,6 +51,20 @@ def new_file(path: Path) -> Iterator[Path]:
         _sync_folder(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def nameless_file(folder: Path, write: Callable[[Path], object]) -> BinaryIO:
+    """What `write` writes to the path that it is given, to be read; gone from the disk once it is closed."""
+    path = folder / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}"
+    try:
+        write(path)
+        file = os.fdopen(os.open(path, os.O_RDONLY | _DELETED_WHEN_CLOSED), "rb")
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    if not _DELETED_WHEN_CLOSED:
+        path.unlink()
+    return file
 
 
 def sweep(folder: Path) -> None:

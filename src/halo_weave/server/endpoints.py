@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import msgspec
-from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from halo_weave.errors import EngineUnavailable, HaloError, InputError, StoreUnavailable
 from halo_weave.memory.numbers import number_of_text
 from halo_weave.memory.records import ChunkKey
+from halo_weave.server.downloads import Download, DownloadResponse
 from halo_weave.server.feed import Feed
 from halo_weave.server.program import Program
 from halo_weave.server.refusals import NotAllowed, TooLarge, status_of
@@ -39,14 +39,6 @@ class ErrorReply(msgspec.Struct):
 
 class Nothing(msgspec.Struct):
     """An empty object."""
-
-
-class Download(NamedTuple):
-    """A file that is sent and then removed."""
-
-    path: Path
-    name: str
-    media_type: str
 
 
 class PlainText(NamedTuple):
@@ -165,14 +157,8 @@ class _Work(NamedTuple):
         call.file = self.file
         reply = endpoint.answer(call)
         match reply:
-            case Download(path, name, media_type):
-                return FileResponse(
-                    path,
-                    filename=name,
-                    media_type=media_type,
-                    headers={"Cache-Control": "no-store"},
-                    background=BackgroundTask(path.unlink, missing_ok=True),
-                )
+            case Download():
+                return DownloadResponse(reply)
             case PlainText(text, status):
                 return Response(text, status, media_type=endpoint.media_type, headers={"Cache-Control": "no-store"})
         return encoded(Nothing() if reply is None else reply, endpoint.status)

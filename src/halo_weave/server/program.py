@@ -17,6 +17,7 @@ from halo_weave.memory.memory import open_memory
 from halo_weave.private_files import make_private_folder
 from halo_weave.server.bulletin import Bulletin
 from halo_weave.server.deletions import Deletions
+from halo_weave.server.downloads import Downloads
 from halo_weave.server.engine_keeper import EngineKeeper, OpenEngine
 from halo_weave.server.feed import Feed
 from halo_weave.server.figures import TurnFigures
@@ -69,6 +70,7 @@ class Program:
         self.temporary = TemporaryFiles(settings.memory.file.with_name(f"{settings.memory.file.name}-temporary"))
         self._sizes = ChunkSizes(settings.memory.chunk_min_tokens, settings.memory.chunk_max_tokens)
         self.deletions = Deletions(self.memory)
+        self.downloads = Downloads(settings.memory.file.parent)
         self._opened_tools = ExitStack()
         self.tools = self._opened_tools.enter_context(opened_toolboxes(self.memory, settings.memory))
         self.notes = self.tools.notes
@@ -175,6 +177,7 @@ class Program:
         self.keeper.stop()
         self._reflecting.close()
         self.jobs.close()
+        self.downloads.close()
         if self._hub is not None:
             self._hub.close()
         self.is_saved.set()

@@ -1,36 +1,55 @@
 """Export, import and backup over HTTP."""
 
-import tempfile
 from pathlib import Path
+
+import msgspec
 
 from halo_weave.errors import InputError, StoreError
 from halo_weave.memory.records import utc_now
-from halo_weave.server.endpoints import Call, Download, Endpoint
+from halo_weave.server.downloads import Download
+from halo_weave.server.endpoints import Call, Endpoint
 from halo_weave.server.jobs import Job, JobHandle
 from halo_weave.server.program import Program
 from halo_weave.server.refusals import Busy
 from halo_weave.transfer import Imported, Progress, export_memory, import_file
 
 
+class Offered(msgspec.Struct):
+    """`link` works once, within a minute."""
+
+    link: str
+    name: str
+    bytes: int
+
+
 def _export(call: Call) -> Download:
-    path = _temporary(".jsonl")
-    try:
-        export_memory(call.program.memory.store, path, overwrite=True)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-    return Download(path, f"halo-weave-{utc_now():%Y-%m-%d}.jsonl", "application/jsonl")
+    store = call.program.memory.store
+    return call.program.downloads.make(
+        lambda path: export_memory(store, path), f"halo-weave-{utc_now():%Y-%m-%d}.jsonl", "application/jsonl"
+    )
 
 
 def _backup(call: Call) -> Download:
-    path = _temporary(".db")
-    path.unlink()
-    try:
-        call.program.memory.store.backup(path)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-    return Download(path, f"halo-weave-{utc_now():%Y-%m-%d}.db", "application/vnd.sqlite3")
+    return call.program.downloads.make(
+        call.program.memory.store.backup, f"halo-weave-{utc_now():%Y-%m-%d}.db", "application/vnd.sqlite3"
+    )
+
+
+def _offer_export(call: Call) -> Offered:
+    return _offered(call, _export(call))
+
+
+def _offer_backup(call: Call) -> Offered:
+    return _offered(call, _backup(call))
+
+
+def _offered(call: Call, download: Download) -> Offered:
+    size_bytes = download.size_bytes  # before anybody can take and close it
+    return Offered(f"/api/downloads/{call.program.downloads.offer(download)}", download.name, size_bytes)
+
+
+def _download(call: Call) -> Download:
+    return call.program.downloads.take(call.part("secret"))
 
 
 def _import(call: Call) -> Job:
@@ -76,17 +95,21 @@ def _in_words(imported: Imported) -> str:
     return words + imported.kept_in_words()
 
 
-def _temporary(suffix: str) -> Path:
-    with tempfile.NamedTemporaryFile(prefix="halo-weave-", suffix=suffix, delete=False) as file:
-        return Path(file.name)
-
-
 ENDPOINTS = [
     Endpoint("GET", "/api/export", "The whole memory as one file.", _export, None, media_type="application/jsonl"),
     Endpoint(
         "POST", "/api/import", "Take a file into the memory, all or nothing.", _import, Job, status=202, takes_file=True
     ),
+    Endpoint("POST", "/api/export", "Prepare the export for one download.", _offer_export, Offered),
     Endpoint(
-        "POST", "/api/backup", "A copy of the memory's database.", _backup, None, media_type="application/vnd.sqlite3"
+        "POST", "/api/backup", "Prepare a copy of the memory's database for one download.", _offer_backup, Offered
+    ),
+    Endpoint(
+        "GET",
+        "/api/downloads/{secret}",
+        "What was prepared; works once, within a minute.",
+        _download,
+        None,
+        media_type="application/octet-stream",
     ),
 ]

@@ -16,7 +16,7 @@ def new_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
     if path.exists() and not overwrite:
         raise _taken(path)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}-", suffix=".part", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name.removeprefix('.')}-", suffix=".part", dir=path.parent)
         temporary = Path(name)
         try:
             with os.fdopen(handle, "wb") as file:

@@ -62,8 +62,10 @@ class App extends EventTarget {
   }
 
   async refreshStatus() {
+    const before = this.status;
     try {
-      this.setStatus(await get("/api/status"));
+      const status = await get("/api/status");
+      if (this.status === before) this.setStatus(status); // else an event came meanwhile, and it may be newer
     } catch (error) {
       this.#tell("lost");
     }
@@ -78,6 +80,11 @@ class App extends EventTarget {
     this.view = view;
     localStorage.setItem("halo-view", view);
     this.#tell("view", view);
+  }
+
+  // Leave the past that the timeline shows, if it shows one.
+  showNow() {
+    this.#tell("now");
   }
 
   // Scroll to a chunk, by its key as text ("12.0.user").

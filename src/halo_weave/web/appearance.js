@@ -1,6 +1,7 @@
-// How this page looks and how the speakers are called; kept in this browser.
+// How this page looks, how the speakers are called, and which keys it hears; kept in this browser.
 
 import { element } from "./format.js";
+import { hasLetterKeys, setLetterKeys } from "./letter-keys.js";
 import { DEFAULT_NAMES, names, setName } from "./names.js";
 import { chooseTheme, themeChoice } from "./theme.js";
 
@@ -13,6 +14,7 @@ class Appearance extends HTMLElement {
       this.#theme(),
       nameField("user", "Your name"),
       nameField("assistant", "The model's name"),
+      letterKeys(),
     );
   }
 
@@ -32,6 +34,14 @@ function nameField(role, label) {
   input.onchange = () => setName(role, input.value);
   const help = element("p", { className: "quiet", textContent: `Shown in the conversation; by default “${DEFAULT_NAMES[role]}”. The model is not told.` });
   return element("div", { className: "setting" }, element("div", { className: "setting-head" }, element("label", { htmlFor: input.id, textContent: label })), input, help);
+}
+
+function letterKeys() {
+  const box = element("input", { type: "checkbox", className: "check", id: "letter-keys", checked: hasLetterKeys() });
+  box.onchange = () => setLetterKeys(box.checked);
+  const help = element("p", { className: "quiet", textContent: "G, M, N, W and P work outside of text fields. Switch them off if you dictate, or if they get in your way; keys with Ctrl go on working." });
+  const head = element("div", { className: "setting-head" }, element("label", { htmlFor: box.id, textContent: "Single-letter keys" }));
+  return element("div", { className: "setting" }, head, element("div", { className: "checked" }, box, help));
 }
 
 customElements.define("halo-appearance", Appearance);

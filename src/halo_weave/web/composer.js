@@ -62,6 +62,7 @@ class Composer extends HTMLElement {
     const text = this.#input.value;
     if (!text.trim()) return;
     if (app.model.seen === undefined) return app.say("The window is still being opened; nothing was sent yet.", { isError: true });
+    app.showNow();
     const { api } = app;
     const editing = this.#editing;
     if (editing?.role === "assistant") return this.#replaceReply(editing.turn, text);

@@ -1,6 +1,7 @@
 // Which model answers, what it can do, and how to use another.
 
 import { app } from "./app.js";
+import { engineFailure } from "./engine-outcome.js";
 import { count, element } from "./format.js";
 import { Part } from "./part.js";
 
@@ -32,7 +33,8 @@ class Engine extends Part {
     fact("Editing", ...ability(engine.editing, "text leaves and returns without reading the rest again"));
     const others = element("button", { className: "outlined", textContent: "Model settings" });
     others.onclick = () => this.dispatchEvent(new CustomEvent("show-dialog", { bubbles: true, detail: { name: "settings", at: "engine" } }));
-    this.replaceChildren(facts, ...(engine.is_bundled ? [bundled()] : []), yourOwn(), others);
+    const failure = engine.state === "ready" && engineFailure(engine);
+    this.replaceChildren(...(failure ? [element("p", { className: "note problem", textContent: failure })] : []), facts, ...(engine.is_bundled ? [bundled()] : []), yourOwn(), others);
   }
 }
 

@@ -3,8 +3,7 @@
 import { app } from "./app.js";
 import { count, element, moment, plural } from "./format.js";
 import { names } from "./names.js";
-import { jumpOnceLiving, resurrect } from "./returning.js";
-import { keyText } from "./api.js";
+import { resurrect, undelete } from "./returning.js";
 
 const SHORT = 110; // about what two lines hold
 
@@ -41,12 +40,6 @@ async function bringBack(grave, button) {
   const isDone = grave.is_deleted ? await undelete(grave.key) : await resurrect(grave.key);
   button.disabled = false;
   if (isDone) button.dispatchEvent(new CustomEvent("brought-back", { bubbles: true }));
-}
-
-async function undelete(key) {
-  if ((await app.attempt(() => app.api.undelete([key]))) === undefined) return false;
-  jumpOnceLiving(keyText(key));
-  return true;
 }
 
 function words({ text }) {

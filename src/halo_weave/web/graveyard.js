@@ -32,7 +32,7 @@ class Graveyard extends Part {
     const heading = element("div", { className: "panel-head" }, element("h2", { textContent: "Graveyard" }), this.#counts);
     this.replaceChildren(heading, this.#filter, this.#scopeRow, this.#list, this.#note, this.#more);
     const refresh = settled(300, () => this.#refresh());
-    this.follow(app.model, "chunks", refresh);
+    this.follow(app.model, "chunks undeleted", refresh);
     this.follow(app.model, "reset", () => this.#reset());
     this.follow(app, "names", () => this.#forgetViews());
     this.follow(app, "gap", ({ detail }) => this.#showGap(detail));

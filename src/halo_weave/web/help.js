@@ -1,6 +1,7 @@
 // What the keys do and what is seen.
 
 import { element } from "./format.js";
+import { hasLetterKeys } from "./letter-keys.js";
 
 const KEYS = [
   ["Enter", "send"],
@@ -34,10 +35,12 @@ class Help extends HTMLElement {
     this.replaceChildren(
       element("p", { className: "note", textContent: "Attention shows use, not importance: a word that shines was looked at, which does not mean that it matters, and a dim one may be true." }),
       ...IDEAS.map(([title, words]) => element("section", {}, element("h3", { textContent: title }), element("p", { textContent: words }))),
-      element("section", {}, element("h3", { textContent: "Keys" }), keys(KEYS), element("h4", { textContent: "Outside of the message box" }), keys(KEYS_OUTSIDE)),
+      element("section", {}, element("h3", { textContent: "Keys" }), keys(KEYS), element("h4", { textContent: "Outside of the message box" }), element("p", { className: "quiet", textContent: letterKeysInWords() }), keys(KEYS_OUTSIDE)),
     );
   }
 }
+
+const letterKeysInWords = () => `These single-letter keys are ${hasLetterKeys() ? "on" : "off"}. You can switch them ${hasLetterKeys() ? "off" : "on"} in Settings, under Page and names.`;
 
 function keys(rows) {
   const list = element("dl", { className: "keys" });

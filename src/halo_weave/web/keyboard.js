@@ -3,11 +3,12 @@
 import { app } from "./app.js";
 import { openDialog } from "./dialogs.js";
 import { toggleGraveyard } from "./graveyard.js";
+import { hasLetterKeys } from "./letter-keys.js";
 
 const WITH_CONTROL = {
   k: () => openDialog("search"),
   "/": () => openDialog("help"),
-  Enter: () => app.attempt(() => app.api.regenerate()),
+  Enter: () => regenerate(),
 };
 
 const PLAIN = {
@@ -17,6 +18,11 @@ const PLAIN = {
   w: () => app.setView(app.view === "weave" ? "read" : "weave"),
   p: () => app.dispatchEvent(new CustomEvent("pin")),
 };
+
+function regenerate() {
+  app.showNow();
+  app.attempt(() => app.api.regenerate());
+}
 
 const isForWriting = (target) => target.closest?.("input, textarea, select, [contenteditable]") !== null;
 
@@ -29,7 +35,8 @@ function actionFor(event) {
   }
   if (isInDialog) return null;
   if (event.key === "Escape") return app.model.isBusy ? () => app.attempt(() => app.api.stop()) : null;
-  return isForWriting(event.target) || event.shiftKey ? null : PLAIN[event.key.toLowerCase()];
+  if (!hasLetterKeys() || isForWriting(event.target) || event.shiftKey) return null;
+  return PLAIN[event.key.toLowerCase()];
 }
 
 document.addEventListener("keydown", (event) => {

@@ -4,6 +4,7 @@ import "./theme.js";
 import { app } from "./app.js";
 import { get, post } from "./api.js";
 import { count, plural } from "./format.js";
+import { untilStarted } from "./starting.js";
 import "./transcript.js";
 import "./composer.js";
 import "./legend.js";
@@ -70,22 +71,15 @@ async function firstWindow() {
   return post("/api/windows", { name: "main" });
 }
 
-async function start() {
-  followViews();
-  followPanels();
-  followStatus();
-  app.followProgram();
-  for (;;) {
-    try {
-      const windows = await get("/api/windows");
-      const last = localStorage.getItem("halo-window");
-      const known = windows.find(({ id }) => id === last) ?? windows[0];
-      app.open((known ?? (await firstWindow())).id);
-      return;
-    } catch {
-      await new Promise((resolve) => setTimeout(resolve, 1000));
-    }
-  }
+async function openFirst() {
+  const windows = await get("/api/windows");
+  const last = localStorage.getItem("halo-window");
+  const known = windows.find(({ id }) => id === last) ?? windows[0];
+  app.open((known ?? (await firstWindow())).id);
 }
 
-start();
+followViews();
+followPanels();
+followStatus();
+app.followProgram();
+untilStarted(openFirst, document.querySelector("main"));

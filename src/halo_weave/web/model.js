@@ -1,5 +1,5 @@
 // One window as this tab knows it. The server's state and events come in; what changed goes out as DOM events:
-// reset, chunks (detail: keys), message, token (detail: text), tools, brightness, meta, status, notice, error.
+// reset, chunks (detail: keys), message, token (detail: text), tools, undeleted (detail: keys), brightness, meta, status, notice, error.
 
 import { keyText } from "./api.js";
 
@@ -74,8 +74,11 @@ export class WindowModel extends EventTarget {
         break;
       case "edited":
       case "resurrected":
+        this.#addAll(data.chunks ?? []);
+        break;
       case "undeleted":
         this.#addAll(data.chunks ?? []);
+        this.#tell("undeleted", data.keys.map(keyText)); // also those that are in the memory alone
         break;
       case "buried":
         this.#removeAll(data.chunks.map((one) => keyText(one.key)));

@@ -12,8 +12,30 @@ export async function resurrect(key) {
   return true;
 }
 
+// What is undeleted lives again if this window remembers how it lived; else it is in the memory alone.
+export async function undelete(key) {
+  const waiting = new AbortController();
+  const heard = undeletion(keyText(key), waiting.signal);
+  const answer = await app.attempt(() => app.api.undelete([key]));
+  if (answer !== undefined) await heard;
+  waiting.abort();
+  if (answer === undefined) return false;
+  if (app.model.get(keyText(key))) app.jumpTo(keyText(key));
+  else app.say("It is in the memory again, but not in the context of this window.", { action: { label: "Resurrect", run: () => resurrect(key) } });
+  return true;
+}
+
+// Resolves once the page has heard of it, or has waited long enough.
+const undeletion = (key, signal) =>
+  new Promise((resolve) => {
+    app.model.addEventListener("undeleted", ({ detail }) => detail.includes(key) && resolve(), { signal });
+    app.model.addEventListener("reset", resolve, { signal });
+    const timer = setTimeout(resolve, LONGEST_WAIT);
+    signal.addEventListener("abort", () => clearTimeout(timer));
+  });
+
 // The answer may be here before the event that puts the chunk on the page.
-export function jumpOnceLiving(key) {
+function jumpOnceLiving(key) {
   if (app.model.get(key)) {
     requestAnimationFrame(() => app.jumpTo(key));
     return;

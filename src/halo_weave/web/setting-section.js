@@ -2,6 +2,7 @@
 
 import { element } from "./format.js";
 import { SettingField } from "./setting-field.js";
+import "./engine-outcome.js";
 import "./reembedding.js";
 
 const DEFERRED = {
@@ -21,12 +22,14 @@ export function settingSection(section, settings, store) {
 function applying(section, fields, store) {
   const note = element("p", { className: "setting-note", role: "status" });
   const button = element("button", { className: "primary", textContent: "Apply" });
+  const outcome = element("div");
   const tell = (text, isProblem = false) => {
     note.textContent = text;
     note.classList.toggle("problem", isProblem);
   };
   button.onclick = async () => {
     const changed = fields.filter(({ isChanged }) => isChanged);
+    outcome.replaceChildren();
     if (!changed.length) return tell("Nothing was changed.");
     button.disabled = true;
     try {
@@ -35,7 +38,8 @@ function applying(section, fields, store) {
         field.show();
         field.tell("");
       }
-      tell(text);
+      tell(section === "engine" ? "" : text);
+      if (section === "engine") outcome.append(element("halo-engine-outcome", { saved: text }));
     } catch (error) {
       const meant = error.field ?? changed.find(({ name }) => error.message.includes(name));
       meant?.tell(error.message, true);
@@ -44,7 +48,7 @@ function applying(section, fields, store) {
     }
     button.disabled = false;
   };
-  return element("div", { className: "applying" }, button, element("span", { className: "quiet", textContent: DEFERRED[section] }), note);
+  return element("div", { className: "applying" }, button, element("span", { className: "quiet", textContent: DEFERRED[section] }), note, outcome);
 }
 
 function valueOf(field) {

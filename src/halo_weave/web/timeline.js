@@ -1,59 +1,55 @@
-// The context as it was: every change that this page has seen can be looked at again.
+// The context as it was: what this page has seen of the window can be looked at again, in the weave view.
 
 import { app } from "./app.js";
 import { element, plural } from "./format.js";
+import { Moments } from "./moments.js";
 
-const MOST_MOMENTS = 300; // of one window
+const LIMITS = { mostBytes: 64 * 1024 * 1024, mostOfWindow: 300 };
 
 class Timeline extends HTMLElement {
-  #moments = [];
-  #ofWindows = new Map();
-  #slider = element("input", { type: "range", min: 0, value: 0, "aria-label": "The context as it was" });
+  #seen = new Moments(LIMITS);
+  #moments = []; // of the open window, the newest last
+  #past = null; // the moment that is looked at, or null for now
+  #slider = element("input", { type: "range", min: 0, max: 0, value: 0, "aria-label": "The context as it was" });
   #label = element("span", { className: "quiet" });
 
   connectedCallback() {
     this.append(this.#slider, this.#label);
     this.hidden = true;
-    app.model.addEventListener("reset", () => this.#open(app.model.info.id));
+    app.model.addEventListener("reset", () => this.#open());
     app.model.addEventListener("chunks", () => this.#note());
-    app.addEventListener("view", () => this.#show());
-    this.#slider.oninput = () => this.#look();
+    app.addEventListener("view", () => (app.view === "weave" ? this.#show() : this.#look(null)));
+    app.addEventListener("now", () => this.#look(null));
+    this.#slider.oninput = () => this.#look(this.#moments[Number(this.#slider.value)]);
   }
 
-  get #isNow() {
-    return Number(this.#slider.value) >= this.#moments.length - 1;
-  }
-
-  // A window that is shown again, or whose state came anew, goes on with what was seen of it.
-  #open(id) {
-    const wasNow = this.#isNow;
-    this.#moments = this.#ofWindows.get(id) ?? [];
-    this.#ofWindows.set(id, this.#moments);
-    this.#slider.max = this.#slider.value = this.#moments.length;
+  // A window that is shown again, or whose state came again, goes on with what was seen of it, from now.
+  #open() {
+    this.#moments = this.#seen.of(app.model.info.id);
     this.#note();
-    if (!wasNow) this.#look();
+    this.#look(null);
   }
 
   #note() {
-    const isNow = this.#isNow;
     const chunks = app.model.chunks.map((chunk) => ({ ...chunk, brightness: chunk.brightness.slice(), attention: undefined }));
-    this.#moments.push({ time: new Date(), chunks });
-    if (this.#moments.length > MOST_MOMENTS) this.#moments.shift();
-    this.#slider.max = this.#moments.length - 1;
-    if (isNow) this.#slider.value = this.#slider.max;
+    this.#seen.add(app.model.info.id, { time: new Date(), chunks });
     this.#show();
   }
 
-  #look() {
-    app.dispatchEvent(new CustomEvent("past", { detail: this.#isNow ? null : this.#moments[Number(this.#slider.value)] }));
+  #look(moment) {
+    const before = this.#past;
+    this.#past = moment === this.#moments.at(-1) ? null : moment;
+    if (this.#past !== before) app.dispatchEvent(new CustomEvent("past", { detail: this.#past }));
     this.#show();
   }
 
   #show() {
     this.hidden = app.view !== "weave" || this.#moments.length < 2;
-    this.classList.toggle("looking", !this.#isNow);
-    const { time, chunks } = this.#moments[Number(this.#slider.value)] ?? {};
-    this.#label.textContent = this.#isNow ? "now" : `${time.toLocaleTimeString()} · ${plural(chunks.length, "chunk")} lived`;
+    this.classList.toggle("looking", this.#past !== null);
+    const last = this.#moments.length - 1;
+    this.#slider.max = last; // before the value, which cannot be larger
+    this.#slider.value = this.#past === null ? last : Math.max(0, this.#moments.indexOf(this.#past));
+    this.#label.textContent = this.#past === null ? "now" : `${this.#past.time.toLocaleTimeString()} · ${plural(this.#past.chunks.length, "chunk")} lived`;
   }
 }
 

@@ -60,6 +60,7 @@ class Transcript extends HTMLElement {
   }
 
   jumpTo(key) {
+    if (!this.#viewOf(key)) app.showNow();
     const view = this.#viewOf(key);
     if (!view) return;
     this.#isFollowing = false;

@@ -1,7 +1,7 @@
 // Export, import and backup of the whole memory.
 
 import { jobs } from "./jobs.js";
-import { upload } from "./api.js";
+import { post, upload } from "./api.js";
 import { bytes, element } from "./format.js";
 import { Part } from "./part.js";
 
@@ -9,15 +9,12 @@ class Transfer extends Part {
   #picker = element("input", { type: "file", className: "unseen", "aria-label": "File to import", tabIndex: -1 });
   #zone = element("div", { className: "drop" });
   #note = element("p", { role: "status", className: "quiet" });
-  #backup = element("button", { className: "outlined", textContent: "Download a backup" });
-  #backupNote = element("p", { role: "status", className: "quiet" });
 
   start() {
-    const download = element("a", { className: "outlined button", href: "/api/export", download: "", textContent: "Download the export" });
     const choose = element("button", { className: "outlined", textContent: "Choose a file", onclick: () => this.#picker.click() });
     this.#zone.append(choose, element("span", { className: "quiet", textContent: "or drop it here" }), this.#picker);
     this.replaceChildren(
-      part("Export", "Everything that was ever said, with notes and memory tree, in one file of JSON lines. Importing it into an empty memory gives the same memory again.", download),
+      part("Export", "Everything that was ever said, with notes and memory tree, in one file of JSON lines. Importing it into an empty memory gives the same memory again.", ...this.#offer("Download the export", "export")),
       part(
         "Import",
         "Takes an export of this program, or of the browser Halo Weave. What is there already stays; all of the file is taken or nothing. Imported turns enter the memory, not the context.",
@@ -25,10 +22,9 @@ class Transfer extends Part {
         this.#note,
         element("halo-jobs", { kind: "import" }),
       ),
-      part("Backup", "A copy of the memory's database, with everything in it: windows, vectors, settings of windows. To go back to it, start with --db and its path.", this.#backup, this.#backupNote),
+      part("Backup", "A copy of the memory's database, with everything in it: windows, vectors, settings of windows. To go back to it, start with --db and its path.", ...this.#offer("Download a backup", "backup")),
     );
     this.#picker.onchange = () => this.#send(this.#picker.files[0]);
-    this.#backup.onclick = () => this.#saveBackup();
     this.follow(this, "dragover", (event) => this.#hover(event, true));
     this.follow(this, "dragleave", (event) => this.#hover(event, false));
     this.follow(this, "drop", (event) => {
@@ -54,31 +50,30 @@ class Transfer extends Part {
     }
   }
 
-  // A link cannot ask for it: the server makes backups only on a POST of the page itself.
-  async #saveBackup() {
-    this.#backup.disabled = true;
-    this.#tell(this.#backupNote, "Making the backup…");
-    try {
-      const answer = await fetch("/api/backup", { method: "POST", headers: { "X-Halo": "1" } });
-      if (!answer.ok) throw new Error((await answer.json()).error);
-      save(await answer.blob(), /filename="?([^";]+)/u.exec(answer.headers.get("Content-Disposition") ?? "")?.[1]);
-      this.#tell(this.#backupNote, "The backup is among your downloads.");
-    } catch (error) {
-      this.#tell(this.#backupNote, error.message, true);
-    }
-    this.#backup.disabled = false;
+  // A button that has the server make a file, and what came of it.
+  #offer(label, kind) {
+    const note = element("p", { role: "status", className: "quiet" });
+    const button = element("button", { className: "outlined", textContent: label });
+    button.onclick = async () => {
+      button.disabled = true;
+      this.#tell(note, `Making the ${kind}…`);
+      try {
+        const { link, name, bytes: size } = await post(`/api/${kind}`);
+        // The browser itself fetches it and writes it to the disk, however large it is.
+        element("a", { href: link, download: name }).click();
+        this.#tell(note, `The browser is downloading ${name} (${bytes(size)}).`);
+      } catch (error) {
+        this.#tell(note, error.message, true);
+      }
+      button.disabled = false;
+    };
+    return [button, note];
   }
 
   #tell(note, text, isError = false) {
     note.textContent = text;
     note.classList.toggle("problem", isError);
   }
-}
-
-function save(blob, name = "halo-weave.db") {
-  const href = URL.createObjectURL(blob);
-  element("a", { href, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(href), 60_000);
 }
 
 const part = (title, words, ...content) => element("section", {}, element("h3", { textContent: title }), element("p", { className: "quiet", textContent: words }), ...content);

@@ -1,7 +1,8 @@
 // One turn in the transcript: who, when, its chunks, and what can be done with them.
 
 import { app } from "./app.js";
-import { element, moment } from "./format.js";
+import { copyText } from "./clipboard.js";
+import { element, moment, plural } from "./format.js";
 import { names } from "./names.js";
 import { rendered } from "./rendering.js";
 
@@ -36,15 +37,21 @@ export async function showRendered(view, chunk) {
   if (html === null || !view.isConnected || view.querySelector(".rendered")) return;
   const made = element("div", { className: "rendered" });
   made.innerHTML = html; // sanitised by the server, and the page allows no script but its own
-  addCopyButtons(made);
+  makeUsable(made);
   view.querySelector(".words").after(made);
 }
 
-export function addCopyButtons(root) {
+// Code can be copied, and a table that is wider than its place can be scrolled with the keyboard.
+export function makeUsable(root) {
+  for (const table of root.querySelectorAll("table")) table.tabIndex = 0;
+  addCopyButtons(root);
+}
+
+function addCopyButtons(root) {
   for (const block of root.querySelectorAll("pre")) {
     const button = element("button", { className: "copy outlined", textContent: "Copy" });
     button.onclick = async () => {
-      await navigator.clipboard.writeText(block.querySelector("code")?.textContent ?? block.textContent);
+      if (!(await copyText(block.querySelector("code")?.textContent ?? block.textContent))) return;
       button.textContent = "Copied";
       setTimeout(() => (button.textContent = "Copy"), 1500);
     };
@@ -77,8 +84,7 @@ function messageControls(chunks, isNewest) {
   const bar = element("span", { className: "controls" });
   const text = () => chunks.map((chunk) => chunk.text).join("");
   bar.append(button("Copy", "Copy this message", async () => {
-    await navigator.clipboard.writeText(text());
-    app.say("Copied.", { seconds: 2 });
+    if (await copyText(text())) app.say("Copied.", { seconds: 2 });
   }));
   const edit = () => app.dispatchEvent(new CustomEvent("edit", { detail: { turn: first.turn, role: first.role, text: text() } }));
   if (first.role === "user") bar.append(button("Edit", "Ask this in other words", edit));
@@ -95,7 +101,8 @@ function controls(chunk) {
   const act = (action) => () => app.attempt(() => app.api.chunk(chunk.key, action));
   bar.append(chunk.is_pinned ? button("Unpin", "May be buried again", act("unpin")) : button("Pin", "Never bury this (P)", act("pin")));
   if (chunk.key.chunk > 0 && !chunk.marks.tool) bar.append(button("Merge", "Merge with the chunk before", act("merge")));
-  bar.append(button("Delete", "Delete for all windows; can be undone", () => deleteChunk(chunk)));
+  const what = isQuestion(chunk.key) ? "this question and its answer" : "this passage";
+  bar.append(button("Delete", `Delete ${what} for all windows; can be undone`, () => deleteChunk(chunk)));
   return bar;
 }
 
@@ -103,10 +110,19 @@ export async function deleteChunk(chunk) {
   const deletion = await app.attempt(() => app.api.chunk(chunk.key, "delete"));
   if (!deletion) return;
   if (deletion.question) app.dispatchEvent(new CustomEvent("hand-back", { detail: deletion.question }));
-  const parts = deletion.keys.length;
-  app.say(parts === 1 ? "Deleted." : `Deleted ${parts} chunks.`, {
+  app.say(deletionInWords(deletion.keys), {
     action: { label: "Undo", run: () => app.attempt(() => app.api.undelete(deletion.keys)) },
   });
+}
+
+// Its opening stands for the whole of a question.
+const isQuestion = ({ role, chunk }) => role === "user" && chunk === 0;
+
+function deletionInWords(keys) {
+  const passages = plural(keys.length, "passage");
+  const hasAnswer = keys.some(({ role }) => role === "assistant");
+  if (keys.some(isQuestion)) return hasAnswer ? `Deleted the question and its answer: ${passages}.` : `Deleted the question: ${passages}.`;
+  return `Deleted ${passages}.`;
 }
 
 function button(label, title, onclick) {

@@ -4,7 +4,7 @@ import { app } from "./app.js";
 import { element } from "./format.js";
 import { names } from "./names.js";
 import { lastBlockStart, rendered } from "./rendering.js";
-import { addCopyButtons } from "./turn-view.js";
+import { makeUsable } from "./turn-view.js";
 
 const RENDER_EVERY = 150;
 
@@ -65,7 +65,7 @@ export class WritingView extends HTMLElement {
       if (html !== null && this.#text.startsWith(text) && this.#done === from) {
         const part = element("div");
         part.innerHTML = html; // sanitised by the server
-        addCopyButtons(part);
+        makeUsable(part);
         this.#settled.append(part);
         this.#done = start;
       }
