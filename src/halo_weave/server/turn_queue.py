@@ -4,16 +4,16 @@ A window has at most one reply waiting or under way, so the order in which they 
 asks behind all others.
 """
 
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable
 
+from halo_weave.background import BackgroundThread, count_failure
 from halo_weave.errors import EngineUnavailable, HaloError, StoreUnavailable, WindowBusy
 from halo_weave.session.window import Window
 
 _STOP_AGAIN_S = 0.05
-_log = logging.getLogger(__name__)
+_THREAD = "turns"
 
 
 class _Entry:
@@ -33,7 +33,7 @@ class TurnQueue:
         self._running: _Entry | None = None
         self._is_closed = False
         self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._run, name="turns", daemon=True)
+        self._thread = BackgroundThread(_THREAD, self._run, restarts=True)
         self._thread.start()
 
     def __len__(self) -> int:
@@ -83,7 +83,7 @@ class TurnQueue:
             self._tell_places()
         else:
             window.stop()
-            threading.Thread(target=self._stop_until_over, args=(entry,), name="stopping", daemon=True).start()
+            BackgroundThread("stopping", lambda: self._stop_until_over(entry)).start()
 
     def close(self) -> None:
         """Ends the reply under way, and waits until it is kept; who waits is told that nothing was sent."""
@@ -126,9 +126,9 @@ class TurnQueue:
                 # First, so that who follows the window never takes it for idle in between.
                 entry.window.log.tell("status", text="beginning")
                 entry.window.log.tell("queue", place=None)
-            self._tell_places()
-            self._on_change()
             try:
+                self._tell_places()
+                self._on_change()
                 self._do(entry)
             finally:
                 with self._changed:
@@ -147,7 +147,7 @@ class TurnQueue:
             if isinstance(error, EngineUnavailable):
                 self._on_lost(error)
         except Exception as error:
-            _log.exception("A turn of the window %s failed.", window.name)
+            count_failure(_THREAD, error)
             window.log.tell("error", text=f"Something went wrong inside ({type(error).__name__}); the log says more.")
 
     def _tell_end(self, window: Window) -> None:

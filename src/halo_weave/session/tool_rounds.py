@@ -10,6 +10,7 @@ import time as clocks
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from halo_weave.background import BackgroundThread
 from halo_weave.engine.protocol import Engine, Token
 from halo_weave.session.describing import described
 from halo_weave.session.journal import Journal
@@ -128,13 +129,15 @@ def earlier_calls(chunks: Iterable[LiveChunk]) -> Iterator[dict[str, Any]]:
 def _within(seconds: float, is_stopped: threading.Event, work: Callable[[], Called]) -> Called:
     """What the work gives, or an error if it takes too long or somebody stops the reply; then it ends by itself."""
     results: list[Called] = []
-    thread = threading.Thread(target=lambda: results.append(work()), name="tool", daemon=True)
+    thread = BackgroundThread("tool", lambda: results.append(work()))
     thread.start()
     deadline = clocks.monotonic() + seconds
     while thread.is_alive() and clocks.monotonic() < deadline and not is_stopped.is_set():
         thread.join(_LOOK_EVERY_S)
     if results:
         return results[0]
+    if not thread.is_alive():
+        return Called(None, failed("the tool failed inside; the log says more"))
     return Called(None, failed("stopped" if is_stopped.is_set() else f"it took longer than {seconds:g} s"))
 
 
