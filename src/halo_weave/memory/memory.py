@@ -127,7 +127,7 @@ class Memory:
         self, on_progress: Reembedding = lambda _done, _total: None, is_stopped: Callable[[], bool] = lambda: False
     ) -> Reembedded:
         """Vectors of the settings' embedder for all chunks; it serves once it has all, and the others' go."""
-        embedder = self._searchers.named_by_settings().embedder
+        embedder = self._searchers.named_by_settings().embedder.in_background
         outcome = reembed(self.store, embedder, on_progress, is_stopped)
         for name in outcome.dropped:
             with suppress(OSError):
