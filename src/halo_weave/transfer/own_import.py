@@ -1,4 +1,4 @@
-"""An export read back: every line is checked and set aside, then all that is new is written in one transaction."""
+"""An export read back: every line is checked and set aside, then all that is new is handed to the store at once."""
 
 import hashlib
 import tempfile
