@@ -80,6 +80,7 @@ class Memory:
         self._index_folder = index_folder
         self._notice = notice
         self._told: set[str] = set()
+        self._choice = choice
         self._searchers = Searchers(store, choice, index_folder, search, exact_up_to_chunks=exact_up_to_chunks)
         self._queue = EmbeddingQueue(self.embed, lambda error: self._tell(str(error)))
 
@@ -133,6 +134,10 @@ class Memory:
             with suppress(OSError):
                 (self._index_folder / vector_file_name(name)).unlink()
         return outcome
+
+    def use_embedder(self, settings: EmbedderSettings) -> None:
+        """The embedder of these settings is the one that `reembed` takes; another one goes on serving until then."""
+        self._choice.use(settings)
 
     def search(
         self,

@@ -142,6 +142,7 @@ class Program:
     def use_settings(self, settings: Settings) -> None:
         """Windows go by them at once, or once they are done with what they do; the engine is loaded anew if need be."""
         before, self.settings = self.settings, settings
+        self.memory.use_embedder(settings.embedder)
         if self._hub is not None:
             self._hub.use_settings(settings.window)
         for window in self.open_windows():
