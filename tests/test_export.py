@@ -162,7 +162,7 @@ def test_export_and_import_are_inverse(start: int, turns: list[Any], changes: li
 def test_an_existing_file_is_overwritten_only_when_asked(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "memory.jsonl"
     path.write_bytes(b"precious")
-    with pytest.raises(InputError, match="already"):
+    with pytest.raises(InputError, match="already.*--overwrite"):
         export_memory(store, path)
     assert path.read_bytes() == b"precious"
     export_memory(store, path, overwrite=True)

@@ -29,7 +29,14 @@ def import_browser_export(
     placing = place(store, conversation.chunks)
     store.restore(map(Record, placing.chunks), (), next_turn=0, next_position=0)  # reserved already
     progress(Progress("writing", total, total))
-    return Imported("browser", added=total, present=0, left_out_tokens=left_out, is_renumbered=placing.is_renumbered)
+    return Imported(
+        "browser",
+        added=total,
+        present=0,
+        left_out_tokens=left_out,
+        is_renumbered=placing.is_renumbered,
+        is_far_away=placing.is_far_away,
+    )
 
 
 def _has_import(store: Store, fingerprint: str) -> bool:
