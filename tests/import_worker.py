@@ -27,7 +27,7 @@ def wait_when_half_is_done(progress: Progress) -> None:
 def main(mode: str, memory: Path, file: Path) -> None:
     store = SqliteStore(memory)
     if mode == "writing":
-        sqlite_kept.restore = lambda *_: wait_for_the_end()  # type: ignore[assignment,return-value]
+        sqlite_kept.restore = lambda *_: wait_for_the_end()  # type: ignore[assignment]
         import_file(store, file)
     import_file(store, file, progress=wait_when_half_is_done)
 

@@ -15,6 +15,7 @@ from halo_weave.engine.protocol import Engine, Token
 from halo_weave.session.describing import described
 from halo_weave.session.journal import Journal
 from halo_weave.session.keeping import Exchange, written_alive
+from halo_weave.session.revival import TOOL as TOOL
 from halo_weave.session.tool_context import weave_in
 from halo_weave.session.window import Window
 from halo_weave.session.words import ChunkSizes, Positions, placed
@@ -23,8 +24,6 @@ from halo_weave.tools.tags import FoundCall, TagParser
 from halo_weave.tools.tool import Asker, as_json, failed
 from halo_weave.weave.context import LiveChunk
 
-TOOL = "tool"
-"""The entry of a chunk's metadata that marks the result of a call, and tells of the call."""
 _LOOK_EVERY_S = 0.02
 _SHOWN_COMMAND, _NOTED_CHARACTERS = 80, 2000
 _LEAST_RESULT = 16
