@@ -31,7 +31,7 @@ from halo_weave.transfer.staging import StagedLines
 
 _KEY_DIGEST_BYTES = 16
 _LARGEST_GAP = 2**64
-"""How far the next turn or position may be beyond all that the file names: reservations that were never used."""
+"""How far beyond all that the file names its next turn and position count: those were reserved and never used."""
 
 
 def import_own_format(store: Store, source: Source, first_line: bytes, progress: ProgressCallback) -> Imported:
@@ -146,7 +146,7 @@ class _Reader:
             yield line, read
         self._require_end(read, digest.hexdigest())
         self._require_counts(counts)
-        self._require_near_end()
+        self._bound_next()
         if _has_twice(keys):
             raise self._refusal("it has two chunks of one turn, index and role")
         self._progress(Progress("reading", counts.chunks, counts.chunks))
@@ -195,11 +195,10 @@ class _Reader:
         self._end_turn = max(self._end_turn, key.turn + 1)
         self._end_position = max(self._end_position, end_position)
 
-    def _require_near_end(self) -> None:
-        """Numbers are given out from the header's on: one far away would make all that follow unwieldy for ever."""
-        gaps = self.next_turn - self._end_turn, self.next_position - self._end_position
-        if max(gaps) > _LARGEST_GAP:
-            raise self._refusal("its header names a next turn or position far beyond its chunks")
+    def _bound_next(self) -> None:
+        """A header that names huge numbers without need must not make all that follow huge for ever."""
+        self.next_turn = min(self.next_turn, self._end_turn + _LARGEST_GAP)
+        self.next_position = min(self.next_position, self._end_position + _LARGEST_GAP)
 
     def _require_end(self, end: End, sha256: str) -> None:
         if end.sha256 != sha256:
