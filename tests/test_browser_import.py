@@ -154,7 +154,9 @@ def test_a_browser_export_past_64_bits_keeps_its_order(store: Store, tmp_path: P
         for token in browser_tokens()
     ]
     (tmp_path / "browser.json").write_bytes(browser_export(tokens))
-    assert import_file(store, tmp_path / "browser.json").is_renumbered
+    imported = import_file(store, tmp_path / "browser.json")
+    assert imported.is_renumbered
+    assert imported.renumbering_in_words().endswith("because theirs are far from those in use")
     assert "".join(chunk.text for chunk in all_chunks(store)).endswith("And barns.Thanks!")
 
 

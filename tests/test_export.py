@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from halo_weave.errors import InputError, StoreUnavailable
@@ -150,6 +150,7 @@ def change(store: Store, action: str, number: int) -> None:
 def test_export_and_import_are_inverse(start: int, turns: list[Any], changes: list[tuple[str, int]]) -> None:
     with TemporaryDirectory() as name, memory(Path(name, "a.db")) as store, memory(Path(name, "b.db")) as other:
         live(store, start, turns, changes)
+        assume(store.stats().chunks or start < 2**64)  # counters further beyond what a file names are not taken over
         export_memory(store, Path(name, "one.jsonl"), now=NOW)
         imported = import_file(other, Path(name, "one.jsonl"))
         export_memory(other, Path(name, "two.jsonl"), now=NOW)
@@ -162,7 +163,7 @@ def test_export_and_import_are_inverse(start: int, turns: list[Any], changes: li
 def test_an_existing_file_is_overwritten_only_when_asked(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "memory.jsonl"
     path.write_bytes(b"precious")
-    with pytest.raises(InputError, match="already"):
+    with pytest.raises(InputError, match=r"already.*--overwrite"):
         export_memory(store, path)
     assert path.read_bytes() == b"precious"
     export_memory(store, path, overwrite=True)

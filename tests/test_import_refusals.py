@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from halo_weave.memory.store import Store
-from halo_weave.transfer import Imported, import_file, reading
+from halo_weave.transfer import Imported, export_memory, import_file, reading
 from transfer_memories import Row, all_chunks, assert_refused
 
 
@@ -221,3 +221,30 @@ def test_a_document_that_does_not_fit_into_ram_is_refused(
 ) -> None:
     monkeypatch.setattr("halo_weave.transfer.importing.LARGEST_DOCUMENT_BYTES", 1_000_000)
     assert "in one piece" in assert_refused(untouched, tmp_path / "large", b'{"tokens": [' + b" " * 3_000_000)
+
+
+@pytest.mark.parametrize("counter", ["next_turn", "next_position"])
+def test_a_header_cannot_move_the_counters_far_beyond_what_the_file_names(
+    store: Store, tmp_path: Path, counter: str
+) -> None:
+    path = tmp_path / "hostile.jsonl"
+    assert_refused(store, path, made_export(**{counter: "9" * 10_000}))
+    path.write_bytes(made_export(row(), **{counter: "9" * 1_000}))
+    import_file(store, path)
+    stats = store.stats()
+    assert max(stats.next_turn, stats.next_position) < 2**65
+    export_memory(store, tmp_path / "again.jsonl")
+    assert import_file(store, tmp_path / "again.jsonl").present == 1
+
+
+def test_a_memory_with_numbers_of_many_digits_is_exported_and_imported_like_any_other(
+    store: Store, other: Store, tmp_path: Path
+) -> None:
+    huge = "8" * 1_000
+    path, again = tmp_path / "huge.jsonl", tmp_path / "again.jsonl"
+    path.write_bytes(made_export(row(turn=huge, position=huge), next_turn="9" * 1_000, next_position="9" * 1_000))
+    assert import_file(store, path).added == 1
+    store.reserve(100)
+    export_memory(store, again)
+    assert import_file(other, again).added == 1
+    assert all_chunks(other) == all_chunks(store)

@@ -152,3 +152,29 @@ def test_a_summary_that_fails_is_not_asked_for_again_before_there_is_more_to_say
             reflecting.close()
         assert not is_due(window)
         assert stored_text(window.memory, 5) == ""
+
+
+def test_the_thread_goes_on_after_an_unexpected_failure(
+    hub: Hub, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reflection, "_LOOK_EVERY_S", 0.01)
+    window = hub.open("river")
+    for _ in range(2):
+        send(window, "The river is long.")
+    clock.now += timedelta(days=1)
+    failures, is_done = iter([ValueError("unexpected")]), threading.Event()
+
+    def open_windows() -> list[Window]:
+        for error in failures:
+            raise error
+        return hub.open_windows()
+
+    def carry_out(_: Window, work: Callable[[], object]) -> None:
+        work()
+        is_done.set()
+
+    reflecting = Reflecting(open_windows, carry_out)
+    try:
+        assert is_done.wait(60)
+    finally:
+        reflecting.close()

@@ -167,3 +167,22 @@ def test_two_windows_share_one_memory(server: Served) -> None:
     server.say(one, "The pelican lives in Lisbon")
     state = server.say(other, "Where does the pelican live?")
     assert any(chunk["returned"] for chunk in state["chunks"])
+
+
+def test_an_unexpected_failure_between_turns_is_counted_and_takes_no_later_turn_with_it(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (window,) = windows(server, 1)
+    turns, done = server.program.turns, threading.Event()
+    failures = iter([ValueError("unexpected")])
+
+    def tell_places() -> None:
+        for error in failures:
+            raise error
+
+    monkeypatch.setattr(turns, "_tell_places", tell_places)
+    turns.submit(window, lambda: None)
+    until(lambda: not turns.is_busy(window))
+    turns.submit(window, done.set)
+    assert done.wait(PATIENCE_S)
+    assert 'halo_background_failures_total{thread="turns"}' in server.get("/metrics").text

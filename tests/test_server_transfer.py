@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from embedding_servers import embedding_server
 from halo_weave.server.jobs import JobHandle, Jobs
 from served import Served, served, until
 
@@ -83,3 +84,17 @@ def test_a_job_that_breaks_down_says_so(caplog: pytest.LogCaptureFixture) -> Non
     until(lambda: jobs.all()[0].state == "failed")
     assert "ZeroDivisionError" in (jobs.all()[0].error or "")
     assert caplog.records
+
+
+def test_reembedding_takes_the_embedder_that_the_settings_name_now(tmp_path: Path) -> None:
+    with embedding_server() as embeddings, served(tmp_path) as one:
+        one.say(one.new_window(), "Something to be kept")
+        one.program.memory.settle()
+        changed = one.call("PUT", "/api/settings", {"embedder.kind": "openai", "embedder.url": embeddings.url})
+        assert changed["restart"] == []
+        job = ended(one, one.post("/api/reembed", status=202))
+        assert (job["state"], job["error"]) == ("done", None)
+        assert "small" in job["text"]
+        memory = one.get("/api/status")["memory"]
+        assert "small" in memory["embedder"]
+        assert memory["missing_vectors"] == 0

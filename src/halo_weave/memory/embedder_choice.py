@@ -30,6 +30,10 @@ class EmbedderChoice:
         self._notes_file = notes_file
         self._notice = notice
 
+    def use(self, settings: EmbedderSettings) -> None:
+        """Go by other settings; the embedder of the vectors serves until they are made again."""
+        self._settings = settings
+
     def named_by_settings(self) -> Embedder:
         embedder = open_embedder(self._settings, self._notice)
         self._note(embedder.name, self._settings)

@@ -1,29 +1,45 @@
 """Embedding in the background: whoever writes need not wait for vectors."""
 
-import threading
+import time
 from collections.abc import Callable, Iterable
+from itertools import islice
+from threading import Condition
 
-from halo_weave.errors import HaloError
+from halo_weave.background import BackgroundThread, count_failure, failure_in_words
+from halo_weave.errors import EmbedderError, HaloError
 
 Work = Callable[[list[int]], object]
 """Embeds chunks by their ids."""
 AT_ONCE = 64
+_THREAD = "embedding"
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 300.0
+_NOW = 0.0
+_MOST_ERRORS = 20
 
 
 class EmbeddingQueue:
-    """One thread that takes ids in the order in which they came, each once.
+    """One thread that takes ids in the order in which they came.
 
-    What fails is not tried again here: such a chunk lacks its vector, by which it is found later.
+    Chunks that could not be embedded are tried again: as soon as another chunk could be embedded, and at growing
+    intervals until then. The first attempt takes one chunk, each further one twice as many as the last that succeeded,
+    so that a chunk that always fails takes no other one with it. A chunk that still lacks its vector when the process
+    ends is found by that when the memory is next opened.
     """
 
-    def __init__(self, work: Work, on_error: Callable[[HaloError], None]) -> None:
+    def __init__(
+        self, work: Work, on_error: Callable[[HaloError], None], *, first_pause_s: float = _FIRST_PAUSE_S
+    ) -> None:
         self._work = work
         self._on_error = on_error
         self._waiting: dict[int, None] = {}
+        self._failed: dict[int, None] = {}
+        self._first_pause_s = self._pause_s = first_pause_s
+        self._retry_at = _NOW
+        self._retry_size = 1
         self._errors: list[HaloError] = []
         self._is_busy = self._is_closed = False
-        self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
+        self._changed = Condition()
+        self._thread: BackgroundThread | None = None
 
     def add(self, ids: Iterable[int]) -> None:
         with self._changed:
@@ -31,21 +47,21 @@ class EmbeddingQueue:
                 return
             self._waiting.update(dict.fromkeys(ids))
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="embedding", daemon=True)
+                self._thread = BackgroundThread(_THREAD, self._run, restarts=True)
                 self._thread.start()
             self._changed.notify_all()
 
     def settle(self) -> list[HaloError]:
-        """Wait until nothing is left to do; gives what went wrong since this was last asked."""
+        """Wait until nothing is left to do but to try again later; gives what went wrong since this was last asked."""
         self.wait(None)
         with self._changed:
             errors, self._errors = self._errors, []
         return errors
 
     def wait(self, timeout_s: float | None) -> bool:
-        """Wait no longer than this; True if nothing is left to do."""
+        """Wait no longer than this; True if nothing is left to do but to try again later."""
         with self._changed:
-            return self._changed.wait_for(lambda: self._is_closed or not (self._waiting or self._is_busy), timeout_s)
+            return self._changed.wait_for(lambda: self._is_closed or not self._has_work(), timeout_s)
 
     def close(self) -> None:
         """Finish what is under way and leave the rest."""
@@ -53,34 +69,70 @@ class EmbeddingQueue:
             self._is_closed = True
             self._changed.notify_all()
         if self._thread is not None:
+            self._thread.give_up()
             self._thread.join()
+
+    def _has_work(self) -> bool:
+        return bool(self._waiting or self._is_busy or (self._failed and self._retry_at == _NOW))
 
     def _run(self) -> None:
         while ids := self._next():
             try:
-                self._work(ids)
-            except HaloError as error:
-                self._keep(error)
+                self._embed(ids)
             finally:
                 with self._changed:
                     self._is_busy = False
                     self._changed.notify_all()
 
+    def _embed(self, ids: list[int]) -> None:
+        try:
+            self._work(ids)
+        except HaloError as error:
+            self._retry_later(ids)
+            self._keep(error)
+        except Exception as error:
+            self._retry_later(ids)
+            count_failure(_THREAD, error)
+            self._keep(EmbedderError(failure_in_words(_THREAD, error)))
+        else:
+            self._retry_failed()
+
+    def _retry_later(self, ids: list[int]) -> None:
+        with self._changed:
+            self._failed.update(dict.fromkeys(ids))
+            self._retry_size = 1
+            self._retry_at = time.monotonic() + self._pause_s
+            self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)
+
+    def _retry_failed(self) -> None:
+        """The embedder works, so that whatever failed before may work now."""
+        with self._changed:
+            self._pause_s = self._first_pause_s
+            self._retry_size = min(self._retry_size * 2, AT_ONCE)
+            self._retry_at = _NOW
+
     def _keep(self, error: HaloError) -> None:
-        """A server that is away fails for every chunk; it is told once."""
+        """An embedder that is away fails for every chunk; it is reported once."""
         with self._changed:
             if str(error) in map(str, self._errors):
                 return
-            self._errors.append(error)
+            self._errors = [*self._errors[1 - _MOST_ERRORS :], error]
         self._on_error(error)
 
     def _next(self) -> list[int]:
         with self._changed:
-            self._changed.wait_for(lambda: self._is_closed or bool(self._waiting))
-            if self._is_closed:
-                return []
-            ids = list(self._waiting)[:AT_ONCE]
-            for chunk_id in ids:
-                del self._waiting[chunk_id]
-            self._is_busy = True
-            return ids
+            while not self._is_closed:
+                if ids := self._due():
+                    for chunk_id in ids:
+                        self._waiting.pop(chunk_id, None)
+                        self._failed.pop(chunk_id, None)
+                    self._is_busy = True
+                    return ids
+                self._changed.wait(self._retry_at - time.monotonic() if self._failed else None)
+            return []
+
+    def _due(self) -> list[int]:
+        if self._waiting:
+            return list(islice(self._waiting, AT_ONCE))
+        is_due = self._failed and time.monotonic() >= self._retry_at
+        return list(islice(self._failed, self._retry_size)) if is_due else []

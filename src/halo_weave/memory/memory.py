@@ -81,6 +81,7 @@ class Memory:
         self._index_folder = index_folder
         self._notice = notice
         self._told: set[str] = set()
+        self._choice = choice
         self._searchers = Searchers(store, choice, index_folder, search, exact_up_to_chunks=exact_up_to_chunks)
         self._queue = EmbeddingQueue(self.embed, lambda error: self._tell(str(error)))
 
@@ -128,12 +129,16 @@ class Memory:
         self, on_progress: Reembedding = lambda _done, _total: None, is_stopped: Callable[[], bool] = lambda: False
     ) -> Reembedded:
         """Vectors of the settings' embedder for all chunks; it serves once it has all, and the others' go."""
-        embedder = self._searchers.named_by_settings().embedder
+        embedder = self._searchers.named_by_settings().embedder.in_background
         outcome = reembed(self.store, embedder, on_progress, is_stopped)
         for name in outcome.dropped:
             with suppress(OSError):
                 (self._index_folder / vector_file_name(name)).unlink()
         return outcome
+
+    def use_embedder(self, settings: EmbedderSettings) -> None:
+        """The embedder of these settings is the one that `reembed` takes; another one goes on serving until then."""
+        self._choice.use(settings)
 
     def search(
         self,

@@ -8,6 +8,7 @@ from halo_weave.memory.embedding import Embedder
 from halo_weave.memory.indexing import Indexer
 from halo_weave.memory.search import MemorySearch
 from halo_weave.memory.search_settings import SearchSettings
+from halo_weave.memory.shared_embedder import SharedEmbedder
 from halo_weave.memory.store import Store
 from halo_weave.memory.vector_index import VectorIndex
 from halo_weave.memory.words_alone import WordsAlone
@@ -19,12 +20,12 @@ class Searcher:
     def __init__(
         self, store: Store, embedder: Embedder, folder: Path, settings: SearchSettings, exact_up_to_chunks: int
     ) -> None:
-        self.embedder = embedder
-        self.indexer = Indexer(store, embedder)
+        self.embedder = SharedEmbedder(embedder)
+        self.indexer = Indexer(store, self.embedder.in_background)
         self.index = VectorIndex(
             store, embedder.name, embedder.dimensions, folder, exact_up_to_chunks=exact_up_to_chunks
         )
-        self.search = MemorySearch(store, embedder, self.index, settings)
+        self.search = MemorySearch(store, self.embedder, self.index, settings)
 
     def close(self) -> None:
         self.index.close()

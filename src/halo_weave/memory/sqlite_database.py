@@ -59,14 +59,16 @@ class Database:
         self._put_back(connection)
 
     @contextmanager
-    def writing(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
+    def writing(
+        self, *, durable: bool = True, reading_from: tuple[Path, str] | None = None
+    ) -> Iterator[sqlite3.Connection]:
         """A write that others see wholly, once this has returned, or not at all.
 
-        Without `durable` a power cut may take it back, but never something that was written after it.
+        Without `durable` a power cut may take it back, but never something that was written after it. The database
+        `reading_from`, a file and a name for it, can be read in the same statements.
         """
         try:
-            with self._lock.held():
-                connection = self._writer(durable)
+            with self._lock.held(), _attached(connection := self._writer(durable), reading_from):
                 connection.execute("BEGIN IMMEDIATE")
                 try:
                     yield connection
@@ -249,6 +251,19 @@ def _connect(path: Path, timeout_s: float, cache_kib: int = _WRITER_CACHE_KIB) -
         connection.close()
         raise
     return connection
+
+
+@contextmanager
+def _attached(connection: sqlite3.Connection, other: tuple[Path, str] | None) -> Iterator[None]:
+    if other is None:
+        yield
+        return
+    file, name = other
+    connection.execute(f"ATTACH ? AS {name}", (str(file),))
+    try:
+        yield
+    finally:
+        connection.execute(f"DETACH {name}")
 
 
 def _migrate(connection: sqlite3.Connection, version: int) -> None:

@@ -1,40 +1,110 @@
-"""Records of another memory, written into the SQLite memory as they were there."""
+"""Records of another memory, written into the SQLite memory as they were there.
+
+They are in an attached file, see `sqlite_arrivals`, and go in by a few statements for all of them: others wait for this
+transaction.
+"""
 
 import sqlite3
 from collections.abc import Iterable
 
 from halo_weave.errors import InputError, StoreConflict
 from halo_weave.memory import sqlite_audit
-from halo_weave.memory.records import AuditEntry, Record
-from halo_weave.memory.sqlite_chunks import find, insert, require_given_out, require_new
-from halo_weave.memory.sqlite_counters import Counters, read_counters, set_change
-from halo_weave.memory.sqlite_forgetting import is_forgotten, require_not_forgotten
-from halo_weave.memory.sqlite_rows import row_of_chunk
+from halo_weave.memory.numbers import text_of_number
+from halo_weave.memory.records import AuditEntry, ChunkKey
+from halo_weave.memory.sqlite_arrivals import FIELDS, SCHEMA, Arrival, merged
+from halo_weave.memory.sqlite_chunks import find, insert
+from halo_weave.memory.sqlite_counters import read_counters, set_change
+from halo_weave.memory.sqlite_forgetting import is_forgotten
+from halo_weave.memory.sqlite_rows import checksum, stored_number
+
+_ARE_NEW = (
+    "NOT EXISTS (SELECT 1 FROM forgotten WHERE forgotten.turn = arriving.turn"
+    " AND forgotten.number = arriving.number AND forgotten.role = arriving.role)"
+)
+_NEW = f"{SCHEMA}.arriving WHERE target IS NULL AND {_ARE_NEW}"
+_COLUMNS = ", ".join(FIELDS)
+_IN_PLACE = (
+    "SELECT arriving.turn, arriving.number, arriving.role, arriving.first_position, taken.first_position,"
+    f" taken.token_count FROM {SCHEMA}.arriving JOIN {{table}} AS taken ON taken.id ="
+    " (SELECT id FROM {table} WHERE {has_positions} AND first_position <= arriving.last_position"
+    f" ORDER BY first_position DESC LIMIT 1) WHERE target IS NULL AND {_ARE_NEW}"
+    " AND ends_behind(taken.first_position, taken.token_count, arriving.first_position) LIMIT 1"
+)
 
 
-def restore(connection: sqlite3.Connection, records: Iterable[Record], audit: Iterable[AuditEntry]) -> None:
+def restore(connection: sqlite3.Connection, audit: Iterable[AuditEntry]) -> None:
+    connection.create_function("row_checksum", -1, lambda *row: checksum(row), deterministic=True)
+    connection.create_function("ends_behind", 3, _ends_behind, deterministic=True)
     (last_id,) = connection.execute("SELECT ifnull(max(id), 0) FROM chunks").fetchone()
-    counters = read_counters(connection)
-    for record in records:
-        if _restore(connection, record, counters):
-            set_change(connection, counters.change + 1)
+    change = read_counters(connection).change + 1
+    _require_given_out(connection)
+    _require_keys_free(connection)
+    _require_positions_free(connection)
+    is_changed = _copy(connection, change)
+    for arrival in merged(connection, change):
+        is_changed = _insert_merged(connection, arrival) or is_changed
+    if is_changed:
+        set_change(connection, change)
     sqlite_audit.restore(connection, audit, last_id)
 
 
-def _restore(connection: sqlite3.Connection, record: Record, counters: Counters) -> bool:
+def _ends_behind(first_position: bytes, token_count: int, position: bytes) -> bool:
+    return stored_number(first_position) + token_count > stored_number(position)
+
+
+def _require_given_out(connection: sqlite3.Connection) -> None:
+    counters = read_counters(connection)
+    turn, position = connection.execute(f"SELECT max(turn), max(last_position) FROM {SCHEMA}.arriving").fetchone()
+    if turn is not None and stored_number(turn) >= counters.next_turn:
+        raise InputError(f"Turn {text_of_number(stored_number(turn))} was never reserved; nothing was written.")
+    if position is not None and stored_number(position) >= counters.next_position:
+        raise InputError(f"Position {text_of_number(stored_number(position))} was never reserved; nothing was written.")
+
+
+def _require_keys_free(connection: sqlite3.Connection) -> None:
+    taken = connection.execute(
+        f"SELECT turn, number, role FROM {SCHEMA}.arriving JOIN chunks USING (turn, number, role) LIMIT 1"
+    ).fetchone()
+    if taken is not None:
+        raise StoreConflict(f"Chunk {_key(*taken)} is in the memory already; nothing was written.")
+
+
+def _require_positions_free(connection: sqlite3.Connection) -> None:
+    for table, has_positions, words in (
+        ("chunks", "merged_into IS NULL", "are another chunk's"),
+        ("forgotten", "first_position IS NOT NULL", "were forgotten and are never used again"),
+    ):
+        taken = connection.execute(_IN_PLACE.format(table=table, has_positions=has_positions)).fetchone()
+        if taken is not None:
+            turn, number, role, start, first, count = taken
+            raise StoreConflict(
+                f"Chunk {_key(turn, number, role)} would begin at position {text_of_number(stored_number(start))}, but"
+                f" positions {text_of_number(stored_number(first))} to"
+                f" {text_of_number(stored_number(first) + count - 1)} {words}; nothing was written."
+            )
+
+
+def _key(turn: bytes, number: int, role: str) -> ChunkKey:
+    return ChunkKey(stored_number(turn), number, role)  # type: ignore[arg-type]
+
+
+def _copy(connection: sqlite3.Connection, change: int) -> bool:
+    (last,) = connection.execute("SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name = 'chunks'").fetchone()
+    copied = connection.execute(
+        f"INSERT INTO chunks (id, {_COLUMNS}, merged_into, change, checksum)"
+        f" SELECT ?1 + id, {_COLUMNS}, NULL, ?2, row_checksum({_COLUMNS}, NULL, ?2) FROM {_NEW} ORDER BY id",
+        (last, change),
+    )
+    connection.execute(f"INSERT OR IGNORE INTO wishes SELECT ?1 + id FROM {_NEW} AND is_wish", (last,))
+    return copied.rowcount > 0
+
+
+def _insert_merged(connection: sqlite3.Connection, arrival: Arrival) -> bool:
     """False if it was forgotten here."""
-    row = row_of_chunk(record.chunk, counters.change + 1)
-    require_given_out(row, counters)
+    row = arrival.row
     if is_forgotten(connection, row):
         return False
-    if record.merged_into is None:
-        require_not_forgotten(connection, row)
-        require_new(connection, row)
-        insert(connection, row)
-        return True
-    if find(connection, row.turn, row.number, row.role) is not None:
-        raise StoreConflict(f"Chunk {row.key} is in the memory already; nothing was written.")
-    target = find(connection, row.turn, record.merged_into, row.role)
+    target = find(connection, row.turn, arrival.target, row.role)
     if target is None or not target[1].start < row.start < row.end <= target[1].end:
         raise InputError(f"Chunk {row.key} is not part of the one that it was merged into; nothing was changed.")
     insert(connection, row._replace(merged_into=target[0]))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from halo_weave.errors import InputError, StoreDamaged
 from halo_weave.memory import (
+    sqlite_arrivals,
     sqlite_audit,
     sqlite_counters,
     sqlite_forgetting,
@@ -214,9 +215,12 @@ class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
     ) -> RestoredKept:
         for number in (next_turn, next_position):
             require_number(number)
-        with self._database.writing() as connection:
+        with (
+            sqlite_arrivals.set_aside(self.path, records) as file,
+            self._database.writing(reading_from=(file, sqlite_arrivals.SCHEMA)) as connection,
+        ):
             sqlite_counters.advance(connection, next_turn, next_position)
-            sqlite_restoring.restore(connection, records, audit)
+            sqlite_restoring.restore(connection, audit)
             return sqlite_kept.restore(connection, kept)
 
     def tokens_by_positions(self, positions: Iterable[int], *, include_deleted: bool = False) -> list[PlacedToken]:

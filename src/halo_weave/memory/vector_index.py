@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from halo_weave.background import BackgroundThread
 from halo_weave.errors import HaloError
 from halo_weave.memory.approximate_index import ApproximateIndex, open_index, vector_checksum
 from halo_weave.memory.exact_index import ExactIndex
@@ -63,7 +64,7 @@ class VectorIndex:
         self._exact_up_to = exact_up_to_chunks
         self._lock = threading.RLock()
         self._is_closing = threading.Event()
-        self._builder: threading.Thread | None = None
+        self._builder: BackgroundThread | None = None
         self._retry_at = 0.0
         self._start_from(self._opened_file())
 
@@ -221,9 +222,8 @@ class VectorIndex:
         if time.monotonic() < self._retry_at:
             return
         self._retry_at = time.monotonic() + _RETRY_AFTER_S  # unless it succeeds
-        self._builder = threading.Thread(
-            target=self._build, args=(self._path, self._read_up_to), name="vector index", daemon=True
-        )
+        path, read_up_to = self._path, self._read_up_to
+        self._builder = BackgroundThread("vector index", lambda: self._build(path, read_up_to))
         self._builder.start()
 
     def _build(self, path: Path, end: int) -> None:

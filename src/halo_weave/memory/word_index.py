@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from halo_weave.background import BackgroundThread
 from halo_weave.errors import HaloError
 from halo_weave.memory import bm25
 from halo_weave.memory.file_lock import FileLock
@@ -80,7 +81,7 @@ class WordIndex:
         self._tokenizer = Tokenizer()
         self._is_stopped = threading.Event()
         self._is_closing = False
-        self._builder: threading.Thread | None = None
+        self._builder: BackgroundThread | None = None
         self._not_before = 0.0
         self._is_opened = False
         self._distrusted: Origin | None = None
@@ -232,7 +233,7 @@ class WordIndex:
             is_worthwhile = len(self._recent) > max(_FEWEST_OUTSIDE, totals.chunks // _LARGEST_SHARE_OUTSIDE)
         if is_worthwhile:
             self._is_stopped.clear()
-            self._builder = threading.Thread(target=self._build, name="word index", daemon=True)
+            self._builder = BackgroundThread("word index", self._build)
             self._builder.start()
 
     def _stop_building(self) -> None:
@@ -241,14 +242,14 @@ class WordIndex:
 
     def _build(self) -> None:
         give_way()
+        before, self._not_before = self._not_before, time.monotonic() + _PAUSE_AFTER_FAILURE_S  # unless it succeeds
         try:
             with self._build_lock.held_if_free() as is_free:
                 if self._take_file() or (is_free and self._write() and self._take_file()):
-                    return
+                    self._not_before = before
         except (HaloError, OSError, MemoryError) as error:
             if not self._is_stopped.is_set():
                 _log.warning("The word index %s could not be made, search by words stays slow: %s", self._path, error)
-        self._not_before = time.monotonic() + _PAUSE_AFTER_FAILURE_S
 
     def _write(self) -> bool:
         with self._open_source() as source:

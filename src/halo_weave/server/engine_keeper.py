@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
+from halo_weave.background import BackgroundThread, count_failure
 from halo_weave.engine.protocol import Engine
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import EngineUnavailable, HaloError
@@ -12,6 +13,7 @@ from halo_weave.errors import EngineUnavailable, HaloError
 EngineState = Literal["loading", "ready", "away"]
 OpenEngine = Callable[[EngineSettings], Engine]
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.5, 10.0
+_THREAD = "engine-keeper"
 _log = logging.getLogger(__name__)
 
 
@@ -140,7 +142,7 @@ class EngineKeeper:
         return self._attempt
 
     def _start(self, settings: EngineSettings, attempt: int) -> None:
-        threading.Thread(target=self._work, args=(settings, attempt), name="engine-keeper", daemon=True).start()
+        BackgroundThread(_THREAD, lambda: self._work(settings, attempt)).start()
 
     def _work(self, settings: EngineSettings, attempt: int) -> None:
         pause_s = _FIRST_PAUSE_S
@@ -150,7 +152,7 @@ class EngineKeeper:
                 return
             except Exception as error:
                 if not isinstance(error, HaloError):
-                    _log.exception("The engine could not be opened.")
+                    count_failure(_THREAD, error)
                 self._fail(settings, attempt, str(error) or type(error).__name__)
             if not _is_server(settings) or self._is_over.wait(pause_s):
                 return

@@ -1,8 +1,10 @@
 """For those who watch over the program: whether it lives, whether it can be used, and its figures."""
 
+from collections.abc import Mapping
+
 import msgspec
 
-from halo_weave import __version__
+from halo_weave import __version__, background
 from halo_weave.server import status
 from halo_weave.server.endpoints import Call, Endpoint, PlainText
 from halo_weave.server.engine_keeper import EngineState
@@ -54,15 +56,22 @@ def _lines(program: Program) -> list[str]:
         _metric("chunks_buried_total", "counter", "Chunks that left a context.", figures.buried),
         _metric("chunks_resurrected_total", "counter", "Chunks that came back.", figures.resurrected),
         _metric("errors_total", "counter", "Errors told in windows.", figures.errors),
-        "# HELP halo_replies_total Replies by how they ended.\n# TYPE halo_replies_total counter\n",
     ]
-    return lines + [
-        f'halo_replies_total{{ending="{ending}"}} {figures.endings[ending]}\n' for ending in sorted(figures.endings)
-    ]
+    lines += _metrics_by("replies_total", "Replies by how they ended.", "ending", figures.endings)
+    return lines + _metrics_by(
+        "background_failures_total", "Unexpected failures of background threads.", "thread", background.failures()
+    )
 
 
 def _metric(name: str, kind: str, words: str, value: float) -> str:
     return f"# HELP halo_{name} {words}\n# TYPE halo_{name} {kind}\nhalo_{name} {value}\n"
+
+
+def _metrics_by(name: str, words: str, label: str, values: Mapping[str, int]) -> list[str]:
+    return [
+        f"# HELP halo_{name} {words}\n# TYPE halo_{name} counter\n",
+        *(f'halo_{name}{{{label}="{key}"}} {values[key]}\n' for key in sorted(values)),
+    ]
 
 
 ENDPOINTS = [

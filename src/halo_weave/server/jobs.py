@@ -1,7 +1,6 @@
 """Long work beside the conversation: how far it is, and a way to stop it."""
 
 import itertools
-import logging
 import threading
 import time
 from collections.abc import Callable
@@ -9,6 +8,7 @@ from typing import Literal
 
 import msgspec
 
+from halo_weave.background import BackgroundThread, count_failure
 from halo_weave.errors import HaloError
 from halo_weave.server.refusals import Busy, NotFound
 
@@ -16,7 +16,6 @@ JobKind = Literal["import", "reembed"]
 JobState = Literal["running", "done", "failed", "stopped"]
 _REMEMBERED = 20
 _TELL_EVERY_S = 0.1
-_log = logging.getLogger(__name__)
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -74,7 +73,7 @@ class Jobs:
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
         self._handles: dict[str, JobHandle] = {}
-        self._threads: list[threading.Thread] = []
+        self._threads: list[BackgroundThread] = []
         self._numbers = itertools.count(1)
         self._lock = threading.Lock()
         self._told_at = 0.0
@@ -88,7 +87,7 @@ class Jobs:
             self._handles[handle.job.id] = handle
             while len(self._handles) > _REMEMBERED:
                 del self._handles[next(iter(self._handles))]
-            thread = threading.Thread(target=self._run, args=(handle, work), name=f"job-{kind}", daemon=True)
+            thread = BackgroundThread(_thread_name(kind), lambda: self._run(handle, work))
             self._threads = [one for one in self._threads if one.is_alive()] + [thread]
             job = handle.job
         thread.start()
@@ -134,6 +133,10 @@ class Jobs:
         except HaloError as error:
             self.change(handle, state="failed", error=str(error), seconds_left=None)
         except Exception as error:
-            _log.exception("A job failed.")
+            count_failure(_thread_name(handle.job.kind), error)
             words = f"Something went wrong inside ({type(error).__name__}); the log says more."
             self.change(handle, state="failed", error=words, seconds_left=None)
+
+
+def _thread_name(kind: JobKind) -> str:
+    return f"job-{kind}"

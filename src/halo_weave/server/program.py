@@ -159,6 +159,7 @@ class Program:
     def use_settings(self, settings: Settings) -> bool:
         """Windows go by them at once, or once they are done with what they do. True if they make the model load."""
         self.settings = settings
+        self.memory.use_embedder(settings.embedder)
         if self._hub is not None:
             self._hub.use_settings(settings.window)
         for window in self.open_windows():

@@ -14,6 +14,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from halo_weave import paths
+from halo_weave.background import BackgroundThread
 from halo_weave.engine.http_connections import ConnectionLimits, bounded_http, usual_limits
 from halo_weave.engine.kobold.server import listen
 from halo_weave.engine.server_connection import is_loopback
@@ -125,7 +126,7 @@ def _end(program: Program, server: uvicorn.Server, thread: threading.Thread) -> 
 
     Nobody waits for an embedder that is being prepared: vectors that are missing are made at the next start.
     """
-    closing = threading.Thread(target=program.close, name="closing", daemon=True)
+    closing = BackgroundThread("closing", program.close)
     closing.start()
     program.is_saved.wait(_SAVED_WITHIN_S)
     closing.join(_CLOSED_WITHIN_S)
@@ -150,7 +151,7 @@ def _say(host: str, port: int, new_token: str | None, *, needs_token: bool) -> N
 
 
 def _open_browser(link: str) -> None:
-    threading.Thread(target=webbrowser.open, args=(link,), name="browser", daemon=True).start()
+    BackgroundThread("browser", lambda: webbrowser.open(link)).start()
 
 
 def _address(host: str, port: int) -> str:

@@ -23,7 +23,7 @@ from halo_weave.server import settings_file
 from halo_weave.server.endpoints import Call, Endpoint
 from halo_weave.session.settings import WindowSettings
 
-_AT_ONCE = {"engine", *WindowSettings.__struct_fields__}
+_AT_ONCE = {"engine", "embedder", *WindowSettings.__struct_fields__}
 """Sections whose changes need no restart."""
 _NAMES = frozenset(one.name for one in describe_settings())
 _writing = threading.Lock()

@@ -88,8 +88,7 @@ def _in_words(imported: Imported) -> str:
     words = f"{imported.added:,} chunks added"
     if imported.present:
         words += f", {imported.present:,} had been there already"
-    if imported.is_renumbered:
-        words += "; they got new turns and positions, because theirs were taken"
+    words += imported.renumbering_in_words()
     if imported.left_out_tokens:
         words += f"; the system prompt of {imported.left_out_tokens:,} tokens was left out"
     return words + imported.kept_in_words()

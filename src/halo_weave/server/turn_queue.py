@@ -4,17 +4,17 @@ A window has at most one reply waiting or under way, so the order in which they 
 asks behind all others.
 """
 
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable
 
+from halo_weave.background import BackgroundThread, count_failure
 from halo_weave.errors import EngineUnavailable, HaloError, StoreUnavailable, WindowBusy
 from halo_weave.session.reloading import error_in_words
 from halo_weave.session.window import Window
 
 _STOP_AGAIN_S = 0.05
-_log = logging.getLogger(__name__)
+_THREAD = "turns"
 
 
 class _Entry:
@@ -34,7 +34,7 @@ class TurnQueue:
         self._running: _Entry | None = None
         self._is_closed = False
         self._changed = threading.Condition()
-        self._thread = threading.Thread(target=self._run, name="turns", daemon=True)
+        self._thread = BackgroundThread(_THREAD, self._run, restarts=True)
         self._thread.start()
 
     def __len__(self) -> int:
@@ -84,7 +84,7 @@ class TurnQueue:
             self._tell_places()
         else:
             window.stop()
-            threading.Thread(target=self._stop_until_over, args=(entry,), name="stopping", daemon=True).start()
+            BackgroundThread("stopping", lambda: self._stop_until_over(entry)).start()
 
     def close(self) -> None:
         """Ends the reply under way, and waits until it is kept; who waits is told that nothing was sent."""
@@ -127,9 +127,9 @@ class TurnQueue:
                 # First, so that who follows the window never takes it for idle in between.
                 entry.window.log.tell("status", text="beginning")
                 entry.window.log.tell("queue", place=None)
-            self._tell_places()
-            self._on_change()
             try:
+                self._tell_places()
+                self._on_change()
                 self._do(entry)
             finally:
                 with self._changed:
@@ -143,7 +143,7 @@ class TurnQueue:
             entry.work()
         except Exception as error:
             if not isinstance(error, HaloError):
-                _log.exception("A turn of the window %s failed.", window.name)
+                count_failure(_THREAD, error)
             told, words = window.log.since(before) or (), error_in_words(error)
             if not any(event.kind == "error" and event.data["text"] == words for event in told):
                 window.log.tell("error", text=words)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 
 import msgspec
 
+from halo_weave.background import BackgroundThread
 from halo_weave.errors import StoreError
 from halo_weave.memory.numbers import number_of_text, text_of_number
 from halo_weave.memory.store import Store
@@ -65,7 +66,7 @@ class Journal:
         self._lock = threading.Lock()
         self._has_news = threading.Event()
         self._is_over = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._thread: BackgroundThread | None = None
 
     def begin(self, turn_user: int, time: datetime, marks: dict[str, Any], *, supersedes: int | None = None) -> None:
         earlier = None if supersedes is None else text_of_number(supersedes)
@@ -97,7 +98,7 @@ class Journal:
 
     def __enter__(self) -> Self:
         self._is_over.clear()
-        self._thread = threading.Thread(target=self._work, name="journal", daemon=True)
+        self._thread = BackgroundThread("journal", self._work)
         self._thread.start()
         return self
 

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 
+from halo_weave.background import BackgroundThread
 from halo_weave.errors import HaloError, WindowBusy
 from halo_weave.session.turn import Reply, exchange
 from halo_weave.session.window import Window
@@ -49,12 +50,13 @@ class Reflecting:
         self._open_windows = open_windows
         self._carry_out = carry_out
         self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="reflection", daemon=True)
+        self._thread = BackgroundThread("reflection", self._work, restarts=True)
         self._thread.start()
 
     def close(self) -> None:
         """Ends a summary that this thread is at."""
         self._is_over.set()
+        self._thread.give_up()
         while self._thread.is_alive():
             # Again and again, because a window forgets a stop that comes just before its work begins.
             for window in self._open_windows():

@@ -15,6 +15,9 @@ from halo_weave.weave.living import ANCHOR
 MODEL, WINDOW = "model", "window"
 """The entries of a chunk's metadata that name the model whose tokens it has, and the window that wrote it."""
 
+TOOL = "tool"
+"""The entry of a chunk's metadata that marks the result of a call, and tells of the call."""
+
 
 class Reviver:
     def __init__(self, store: Store, engine: Engine, scorer: Scorer) -> None:
@@ -74,8 +77,17 @@ class Reviver:
             state=np.asarray(state, dtype=np.float32),
             is_foreign=is_foreign,
             is_pinned=is_pinned,
-            marks=marks_of(chunk),
+            marks=self._trusted_marks(chunk),
         )
+
+    def _trusted_marks(self, chunk: Chunk) -> dict[str, object]:
+        """A file may say of any text that a tool gave it: only what a window of this memory wrote is believed."""
+        marks = marks_of(chunk)
+        if TOOL in marks:
+            writer = (chunk.metadata or {}).get(WINDOW)
+            if all(outline.id != writer for outline in self._store.windows()):
+                del marks[TOOL]
+        return marks
 
     def turn_start(self, chunk: Chunk) -> int:
         """The first position of a chunk's turn."""

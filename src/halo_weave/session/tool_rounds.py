@@ -10,10 +10,12 @@ import time as clocks
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from halo_weave.background import BackgroundThread
 from halo_weave.engine.protocol import Engine, Token
 from halo_weave.session.describing import described
 from halo_weave.session.journal import Journal
 from halo_weave.session.keeping import Exchange, written_alive
+from halo_weave.session.revival import TOOL as TOOL
 from halo_weave.session.tool_context import weave_in
 from halo_weave.session.window import Window
 from halo_weave.session.words import ChunkSizes, Positions, placed
@@ -22,8 +24,6 @@ from halo_weave.tools.tags import FoundCall, TagParser
 from halo_weave.tools.tool import Asker, as_json, failed
 from halo_weave.weave.context import LiveChunk
 
-TOOL = "tool"
-"""The entry of a chunk's metadata that marks the result of a call, and tells of the call."""
 _LOOK_EVERY_S = 0.02
 _SHOWN_COMMAND, _NOTED_CHARACTERS = 80, 2000
 _LEAST_RESULT = 16
@@ -128,13 +128,15 @@ def earlier_calls(chunks: Iterable[LiveChunk]) -> Iterator[dict[str, Any]]:
 def _within(seconds: float, is_stopped: threading.Event, work: Callable[[], Called]) -> Called:
     """What the work gives, or an error if it takes too long or somebody stops the reply; then it ends by itself."""
     results: list[Called] = []
-    thread = threading.Thread(target=lambda: results.append(work()), name="tool", daemon=True)
+    thread = BackgroundThread("tool", lambda: results.append(work()))
     thread.start()
     deadline = clocks.monotonic() + seconds
     while thread.is_alive() and clocks.monotonic() < deadline and not is_stopped.is_set():
         thread.join(_LOOK_EVERY_S)
     if results:
         return results[0]
+    if not thread.is_alive():
+        return Called(None, failed("the tool failed inside; the log says more"))
     return Called(None, failed("stopped" if is_stopped.is_set() else f"it took longer than {seconds:g} s"))
 
 

@@ -44,8 +44,7 @@ def _imported_in_words(imported: Imported) -> str:
     words = f"{counted(imported.added, 'chunk')} added"
     if imported.present:
         words += f", {imported.present:,} had been there already"
-    if imported.is_renumbered:
-        words += "; they got new turns and positions, because theirs were taken"
+    words += imported.renumbering_in_words()
     if imported.left_out_tokens:
         words += f"; the system prompt of {counted(imported.left_out_tokens, 'token')} was left out"
     return f"{words}{imported.kept_in_words()}."

@@ -182,7 +182,7 @@ class MemoryTree:
         return [
             SnapshotChunk(
                 chunk=hit.chunk,
-                similarity=hit.score if hit.similarity is None else hit.similarity,
+                similarity=hit.similarity or 0.0,
                 embedder=embedder if hit.id in vectors else None,
                 vector=vectors.get(hit.id),
             )

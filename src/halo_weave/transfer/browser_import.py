@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from halo_weave.errors import InputError
-from halo_weave.memory.records import Chunk
+from halo_weave.memory.records import Chunk, Record
 from halo_weave.memory.store import FIRST_POSITION, Store
 from halo_weave.transfer.browser_export import FINGERPRINT, conversation_of
 from halo_weave.transfer.outcome import BATCH, Imported, Progress, ProgressCallback
@@ -27,9 +27,16 @@ def import_browser_export(
         return Imported("browser", added=0, present=total, left_out_tokens=left_out)
     progress(Progress("writing", 0, total))
     placing = place(store, conversation.chunks)
-    store.write_chunks(placing.chunks)
+    store.restore(map(Record, placing.chunks), (), next_turn=0, next_position=0)  # reserved already
     progress(Progress("writing", total, total))
-    return Imported("browser", added=total, present=0, left_out_tokens=left_out, is_renumbered=placing.is_renumbered)
+    return Imported(
+        "browser",
+        added=total,
+        present=0,
+        left_out_tokens=left_out,
+        is_renumbered=placing.is_renumbered,
+        is_far_away=placing.is_far_away,
+    )
 
 
 def _has_import(store: Store, fingerprint: str) -> bool:

@@ -7,8 +7,8 @@ from typing import Any
 from halo_weave.errors import InputError
 from halo_weave.memory.numbers import number_of_text
 
-MOST_DIGITS = 10_000
-"""Of a position or turn in a file: reading more would take long, and no memory gets there by counting."""
+MOST_DIGITS = 1_000
+"""Of a position or turn in a file: no memory gets there by counting, and all of the program can handle so many."""
 MOST_LEVELS = 64
 """Of lists and objects inside of each other in the metadata of a file."""
 

@@ -45,4 +45,4 @@ def _give_name(temporary: Path, path: Path, overwrite: bool) -> None:
 
 
 def _taken(path: Path) -> InputError:
-    return InputError(f"There is a file at {path} already; name another one, or ask to overwrite it.")
+    return InputError(f"There is a file at {path} already; name another one, or replace it with --overwrite.")

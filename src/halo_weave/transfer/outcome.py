@@ -33,7 +33,8 @@ class Exported(msgspec.Struct, frozen=True):
 class Imported(msgspec.Struct, frozen=True):
     """`present` chunks were in the memory already; `left_out_tokens` are a browser's system prompt.
 
-    `is_renumbered` says that the chunks got other turns and positions than in the file, because those were not free.
+    `is_renumbered` says that the chunks got other turns and positions than in the file, because those were not free or,
+    with `is_far_away`, would have left a large gap behind the numbers in use.
     `tree_added` are paths that got versions from the file; those in `tree_differing` have another history here, and
     stay as they are. So do the notes.
     """
@@ -43,10 +44,18 @@ class Imported(msgspec.Struct, frozen=True):
     present: int
     left_out_tokens: int = 0
     is_renumbered: bool = False
+    is_far_away: bool = False
     tree_added: list[str] = []
     tree_differing: list[str] = []
     are_notes_added: bool = False
     are_notes_differing: bool = False
+
+    def renumbering_in_words(self) -> str:
+        """To stand behind what became of the chunks; empty if they have their own numbers."""
+        if not self.is_renumbered:
+            return ""
+        reason = "are far from those in use" if self.is_far_away else "were taken"
+        return f"; they got new turns and positions, because theirs {reason}"
 
     def kept_in_words(self) -> str:
         """What became of notes and tree, to stand behind what became of the chunks; empty if nothing did."""

@@ -1,4 +1,4 @@
-"""An export read back: every line is checked and set aside, then all that is new is written in one transaction."""
+"""An export read back: every line is checked and set aside, then all that is new is handed to the store at once."""
 
 import hashlib
 import tempfile
@@ -30,6 +30,8 @@ from halo_weave.transfer.refusal import reason_of, refusal
 from halo_weave.transfer.staging import StagedLines
 
 _KEY_DIGEST_BYTES = 16
+_LARGEST_GAP = 2**64
+"""How far beyond all that the file names its next turn and position count: those were reserved and never used."""
 
 
 def import_own_format(store: Store, source: Source, first_line: bytes, progress: ProgressCallback) -> Imported:
@@ -117,6 +119,7 @@ class _Reader:
         self._line_number = 1
         self._free_from = {True: 0, False: 0}
         self._kept_order = KeptOrder()
+        self._end_turn = self._end_position = 0
         try:
             self._header: Header = header_of_line(first_line)
             self.next_turn = number_in_file(self._header.next_turn)
@@ -138,9 +141,12 @@ class _Reader:
                 counts = counts.with_one_more(read)
             elif isinstance(read, NotesRecord | KeptVersion):
                 self._require_kept(read)
+            elif read.key is not None:
+                self._end_turn = max(self._end_turn, read.key.turn + 1)
             yield line, read
         self._require_end(read, digest.hexdigest())
         self._require_counts(counts)
+        self._bound_next()
         if _has_twice(keys):
             raise self._refusal("it has two chunks of one turn, index and role")
         self._progress(Progress("reading", counts.chunks, counts.chunks))
@@ -168,6 +174,7 @@ class _Reader:
             raise self._refusal(
                 f"the chunk in line {self._line_number} has a turn or position that its header says is still free"
             )
+        self._reach(chunk.key, chunk.end_position)
         # What was merged away may have been the longer one of two by then: those may overlap, but have an order.
         is_merged = record.merged_into is not None
         self._free_from[not is_merged] = chunk.first_position + 1 if is_merged else chunk.end_position
@@ -182,6 +189,16 @@ class _Reader:
                 raise self._refusal(
                     f"a snapshot in line {self._line_number} has a turn or position that the header says is still free"
                 )
+            self._reach(one.key, one.end_position)
+
+    def _reach(self, key: ChunkKey, end_position: int) -> None:
+        self._end_turn = max(self._end_turn, key.turn + 1)
+        self._end_position = max(self._end_position, end_position)
+
+    def _bound_next(self) -> None:
+        """A header that names huge numbers without need must not make all that follow huge for ever."""
+        self.next_turn = min(self.next_turn, self._end_turn + _LARGEST_GAP)
+        self.next_position = min(self.next_position, self._end_position + _LARGEST_GAP)
 
     def _require_end(self, end: End, sha256: str) -> None:
         if end.sha256 != sha256:

@@ -5,19 +5,22 @@ from typing import NamedTuple
 
 import msgspec
 
-from halo_weave.memory.records import Chunk, ChunkKey, Reservation, Role
+from halo_weave.memory.records import Chunk, ChunkKey, Reservation, Role, Stats
 from halo_weave.memory.store import FIRST_TURN, Store
 
 
 class Placing(NamedTuple):
     chunks: list[Chunk]
-    is_renumbered: bool
+    is_renumbered: bool = False
+    is_far_away: bool = False
+    """Whether the numbers in the file were free, but far from those in use."""
 
 
 def place(store: Store, chunks: Sequence[Chunk]) -> Placing:
     """Chunks in order of position, under turns and positions that were reserved for them and nobody else."""
-    if _reserve_own_numbers(store, chunks):
-        return Placing(list(chunks), False)
+    is_far_away = _are_far_away(store, chunks)
+    if not is_far_away and _reserve_own_numbers(store, chunks):
+        return Placing(list(chunks))
     first, end = chunks[0].first_position, chunks[-1].end_position
     reservation = store.reserve(end - first)
     turns = _new_turns(store, reservation, chunks)
@@ -26,8 +29,20 @@ def place(store: Store, chunks: Sequence[Chunk]) -> Placing:
             _moved(chunk, turns[chunk.key.turn], chunk.first_position - first + reservation.position_start)
             for chunk in chunks
         ],
-        True,
+        is_renumbered=True,
+        is_far_away=is_far_away,
     )
+
+
+def _are_far_away(store: Store, chunks: Sequence[Chunk]) -> bool:
+    """Every reservation gives two turns: free numbers far away would take too many of them."""
+    stats, turns = store.stats(), {chunk.key.turn for chunk in chunks}
+    return _are_free(stats, chunks) and max(turns) - stats.next_turn > 2 * len(turns)
+
+
+def _are_free(stats: Stats, chunks: Sequence[Chunk]) -> bool:
+    first_turn = min(chunk.key.turn for chunk in chunks)
+    return first_turn >= max(FIRST_TURN, stats.next_turn) and chunks[0].first_position >= stats.next_position
 
 
 def _reserve_own_numbers(store: Store, chunks: Sequence[Chunk]) -> bool:
@@ -37,9 +52,7 @@ def _reserve_own_numbers(store: Store, chunks: Sequence[Chunk]) -> bool:
     """
     stats = store.stats()
     turns = sorted({chunk.key.turn for chunk in chunks})
-    are_free = turns[0] >= max(FIRST_TURN, stats.next_turn) and chunks[0].first_position >= stats.next_position
-    # Every reservation gives two turns: numbers far away would take too many of them.
-    if not are_free or turns[-1] - stats.next_turn > 2 * len(turns):
+    if not _are_free(stats, chunks):
         return False
     reservations = [store.reserve(chunks[-1].end_position - stats.next_position)]
     while reservations[-1].turn_assistant < turns[-1]:

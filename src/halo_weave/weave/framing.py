@@ -30,11 +30,12 @@ class ChatFrames:
         return self._beginning
 
     def opening(self, role: Role, time: datetime, *, follows_gap: bool) -> Sequence[Token]:
+        role = _speaker(role)
         is_dated = follows_gap and role != "user"
         return self._opened(role, f"[{time.astimezone(self._zone):%Y-%m-%d}] " if is_dated else "")
 
     def closing(self, role: Role, time: datetime, *, follows_gap: bool = False) -> Sequence[Token]:
-        said = time.astimezone(self._zone)
+        role, said = _speaker(role), time.astimezone(self._zone)
         if role != "user" or not (self._shows_times or follows_gap):
             return self._closed(role, "")
         return self._closed(role, f"\n(sent on {said:%Y-%m-%d}{f' at {said:%H:%M}' if self._shows_times else ''})")
@@ -46,3 +47,8 @@ class ChatFrames:
     def _tokens_of_opening(self, role: Role, date: str) -> tuple[Token, ...]:
         written = self._engine.tokenize(date) if date else []
         return *turns.opening_tokens(self._engine, role), *written
+
+
+def _speaker(role: Role) -> Role:
+    """A chunk that says to be the system's came from a file: the system prompt is the window's own."""
+    return "user" if role == "system" else role
