@@ -31,7 +31,8 @@ CATS = ("what do cats like to eat\nand to drink", "cats like fish most of all\na
 SHIPS = ("how do ships float", "they displace as much water as they weigh")
 LARGE = 2**64 + 5
 MEMORY_COMMANDS = (
-    "stats", "search", "show", "delete", "undelete", "reembed", "backup", "verify", "clear", "forget"
+    "stats", "search", "show", "delete", "undelete", "reembed", "backup", "verify", "repair", "damaged", "clear",
+    "forget",
 )  # fmt: skip
 ONE_TURN = ["show", "delete", "undelete", "forget"]
 

@@ -81,9 +81,9 @@ def test_no_byte_of_a_cleared_tree_is_left(path: Path) -> None:
     [
         (
             "UPDATE tree SET content = '2' WHERE path = 'a' AND version = 2",
-            "version 2 of the memory at 'a' is not what",
+            "Version 2 of the memory at 'a' is not what",
         ),
-        ("UPDATE tree SET origin = 'x' WHERE path = 'a' AND version = 1", "Version 1 of the memory at 'a' cannot be"),
+        ("UPDATE tree SET origin = 'x' WHERE path = 'a' AND version = 1", "Version 1 of the memory at 'a' is not what"),
         ("UPDATE tree_heads SET accessed = 5", "What is noted of the memory at 'a' is not what was saved"),
         ("UPDATE tree_heads SET version = 1", "Version 1 of the memory at 'a' is not its last one"),
         ("DELETE FROM tree_heads", "'a' has versions, but none of them is noted as its last"),
@@ -118,5 +118,5 @@ def test_what_is_damaged_is_not_given_out(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         with pytest.raises(StoreDamaged, match="the memory at 'a' is not what was saved"):
             store.tree_entry("a")
-        with pytest.raises(StoreDamaged, match="snapshot of the memory tree is not what was saved"):
+        with pytest.raises(StoreDamaged, match="in a snapshot of the memory at 'a' is not what was saved"):
             store.tree_snapshot("a", 1)

@@ -4,6 +4,7 @@ Whoever makes one holds a lock on it, which the operating system frees when its 
 """
 
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -14,6 +15,7 @@ from pathlib import Path
 _PREFIX, _SUFFIX = ".halo-weave-", ".part"
 _COMPANIONS = ("-journal", "-wal", "-shm")
 """What SQLite may have had beside a file when its process died."""
+_FOLDER = "-folder"
 _YOUNG_S = 60.0
 """A complete file is for a moment neither locked nor under its name; so young it is nobody's leavings."""
 
@@ -29,6 +31,18 @@ def partial_file(folder: Path) -> Iterator[Path]:
             yield path
     finally:
         path.unlink(missing_ok=True)
+
+
+@contextmanager
+def partial_folder(folder: Path) -> Iterator[Path]:
+    """A folder for its maker alone, gone in the end. One that a process left when it died is found by its lock."""
+    with partial_file(folder) as lock:
+        path = lock.with_name(lock.name + _FOLDER)
+        path.mkdir(mode=0o700)
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager
@@ -63,6 +77,7 @@ def _remove_if_left(path: Path) -> None:
         if time.time() - os.fstat(handle).st_mtime > _YOUNG_S and _try_lock(handle):
             for companion in _COMPANIONS:
                 path.with_name(path.name + companion).unlink(missing_ok=True)
+            shutil.rmtree(path.with_name(path.name + _FOLDER), ignore_errors=True)
             path.unlink()
     finally:
         os.close(handle)

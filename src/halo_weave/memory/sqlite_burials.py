@@ -7,7 +7,8 @@ from typing import Any
 
 from halo_weave.memory.numbers import key_of_number
 from halo_weave.memory.records import ChunkKey
-from halo_weave.memory.sqlite_rows import checksum, microseconds, stored_number, time_of_microseconds
+from halo_weave.memory.sqlite_rows import checksum, microseconds, require_sound, stored_number, time_of_microseconds
+from halo_weave.memory.sqlite_table import Table
 from halo_weave.memory.window_records import BurialGap, BurialPlace, BurialRecord
 
 _COLUMNS = "window, turn, number, role, first_position, peak, reason, time"
@@ -83,9 +84,6 @@ def remove_of_chunk(connection: sqlite3.Connection, chunk_id: int) -> None:
 
 
 def findings(connection: sqlite3.Connection) -> Iterator[str]:
-    for row in connection.execute(f"SELECT {_COLUMNS}, checksum FROM burials"):
-        if checksum(row[:-1]) != row[-1]:
-            yield f"A burial in the window {row[0]} is not what was saved."
     query = "SELECT DISTINCT window FROM burials WHERE window NOT IN (SELECT id FROM windows)"
     for (window_id,) in connection.execute(query):
         yield f"There are burials of the window {window_id}, which is not there."
@@ -120,8 +118,16 @@ def _columns_of(key: ChunkKey) -> tuple[bytes, int, str]:
 
 
 def _sound(row: tuple[Any, ...]) -> BurialRecord:
-    window_id, turn, number, role, first_position, peak, reason, time, written = row
-    if checksum(row[:-1]) != written:
-        raise sqlite3.DatabaseError(f"a burial in the window {window_id} is not what was saved")
+    window_id, turn, number, role, first_position, peak, reason, time, _ = row
+    require_sound(row, f"a burial in the window {window_id} is not what was saved")
     key = ChunkKey(stored_number(turn), number, role)
     return BurialRecord(key, stored_number(first_position), peak, reason, time_of_microseconds(time))
+
+
+TABLE = Table(
+    "burials",
+    (*_COLUMNS.split(", "), "checksum"),
+    _sound,
+    lambda row: f"a burial in the window {row['window']}",
+    has_rowid=False,
+)

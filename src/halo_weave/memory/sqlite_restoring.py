@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from halo_weave.errors import InputError, StoreConflict
-from halo_weave.memory import sqlite_audit
+from halo_weave.memory import sqlite_audit, sqlite_set_aside
 from halo_weave.memory.records import AuditEntry, Record
 from halo_weave.memory.sqlite_chunks import find, insert, require_given_out, require_new
 from halo_weave.memory.sqlite_counters import Counters, read_counters, set_change
@@ -29,6 +29,7 @@ def _restore(connection: sqlite3.Connection, record: Record, counters: Counters)
         return False
     if record.merged_into is None:
         require_not_forgotten(connection, row)
+        sqlite_set_aside.require_free(connection, row)
         require_new(connection, row)
         insert(connection, row)
         return True

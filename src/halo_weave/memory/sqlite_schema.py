@@ -210,6 +210,10 @@ _OPENING_OF_TURN = (
     f"(SELECT {_OPENING.format(text='text')} FROM chunks AS opening"
     " WHERE opening.turn = {chunk}.turn AND opening.number = 0 AND opening.role = {chunk}.role)"
 )
+OUTLINES_OF_CHUNKS = (
+    f"SELECT id, turn, role, first_position, time, deleted, {_OPENING_OF_TURN.format(chunk='chunks')}\n"
+    "    FROM chunks WHERE merged_into IS NULL"
+)
 _OUTLINES_FORM = f"""
 CREATE TABLE outlines (
     id INTEGER PRIMARY KEY,
@@ -220,8 +224,7 @@ CREATE TABLE outlines (
     deleted INTEGER NOT NULL,
     opening TEXT
 ) STRICT;
-INSERT INTO outlines SELECT id, turn, role, first_position, time, deleted, {_OPENING_OF_TURN.format(chunk="chunks")}
-    FROM chunks WHERE merged_into IS NULL;
+INSERT INTO outlines {OUTLINES_OF_CHUNKS};
 CREATE TRIGGER outline_of_new_chunk AFTER INSERT ON chunks WHEN new.merged_into IS NULL BEGIN
     INSERT INTO outlines VALUES
         (new.id, new.turn, new.role, new.first_position, new.time, new.deleted, {_OPENING_OF_TURN.format(chunk="new")});
@@ -243,13 +246,49 @@ END;
 """
 
 # Which chunks hold a user's wish. What it is, no trigger can tell: whoever writes a text notes it.
-_WISHES_FORM = """
+WISHES_OF_CHUNKS = "SELECT id FROM chunks WHERE role = 'user' AND is_wish(text)"
+_WISHES_FORM = f"""
 CREATE TABLE wishes (id INTEGER PRIMARY KEY) STRICT;
-INSERT INTO wishes SELECT id FROM chunks WHERE role = 'user' AND is_wish(text);
+INSERT INTO wishes {WISHES_OF_CHUNKS};
 CREATE TRIGGER wish_of_removed_chunk AFTER DELETE ON chunks BEGIN
     DELETE FROM wishes WHERE id = old.id;
 END;
 """
 
-MIGRATIONS = (_FIRST_FORM, _NOTES_FORM, _TREE_FORM, _OUTLINES_FORM, _WISHES_FORM)
+# Checksums for the rows that had none. What repair sets aside is kept with where it came from; what is known of a
+# chunk's key and positions keeps others from taking them.
+_DAMAGE_FORM = """
+ALTER TABLE counters ADD COLUMN checksum INTEGER;
+UPDATE counters SET checksum = row_checksum('----', id, next_turn, next_position, change);
+ALTER TABLE settings ADD COLUMN checksum INTEGER;
+UPDATE settings SET checksum = row_checksum('tt', CAST(name AS BLOB), CAST(value AS BLOB));
+ALTER TABLE forgotten ADD COLUMN checksum INTEGER;
+UPDATE forgotten SET checksum =
+    row_checksum('---t--', id, turn, number, CAST(role AS BLOB), first_position, token_count);
+ALTER TABLE embedders ADD COLUMN checksum INTEGER;
+UPDATE embedders SET checksum = row_checksum('-t-t', id, CAST(name AS BLOB), dimensions, CAST(type AS BLOB));
+ALTER TABLE vectors ADD COLUMN checksum INTEGER;
+UPDATE vectors SET checksum = row_checksum('----', chunk, embedder, change, vector);
+ALTER TABLE audit ADD COLUMN checksum INTEGER;
+UPDATE audit SET checksum = row_checksum('-tt--t',
+    time, CAST(origin AS BLOB), CAST(action AS BLOB), turn, number, CAST(role AS BLOB));
+
+CREATE TABLE damaged (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    time INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    what TEXT NOT NULL,
+    problem TEXT NOT NULL,
+    content BLOB NOT NULL,
+    turn BLOB,
+    number INTEGER,
+    role TEXT,
+    first_position BLOB,
+    token_count INTEGER
+) STRICT;
+CREATE INDEX damaged_by_turn ON damaged (turn) WHERE turn IS NOT NULL;
+CREATE INDEX damaged_by_position ON damaged (first_position) WHERE first_position IS NOT NULL;
+"""
+
+MIGRATIONS = (_FIRST_FORM, _NOTES_FORM, _TREE_FORM, _OUTLINES_FORM, _WISHES_FORM, _DAMAGE_FORM)
 """Step N brings a database of version N to version N + 1."""

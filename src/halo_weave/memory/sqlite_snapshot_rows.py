@@ -1,6 +1,5 @@
 """A chunk in a snapshot of the memory tree as a row of the SQLite memory, and back, held against its checksum."""
 
-import sqlite3
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from halo_weave.errors import InputError
 from halo_weave.memory.numbers import key_of_number
 from halo_weave.memory.records import Chunk, ChunkKey, Role
-from halo_weave.memory.sqlite_rows import checksum, microseconds, stored_number, time_of_microseconds
+from halo_weave.memory.sqlite_rows import microseconds, require_sound, stored_number, time_of_microseconds
 from halo_weave.memory.tree_records import SnapshotChunk
 
 Range = tuple[int, int]
@@ -92,7 +91,7 @@ def blob(vector: NDArray[Any]) -> bytes:
 
 
 def sound(columns: tuple[Any, ...]) -> tuple[int, SnapshotRow]:
-    row = SnapshotRow(*columns[1:-1])
-    if checksum(row) != columns[-1]:
-        raise sqlite3.DatabaseError(f"chunk {columns[0]} in a snapshot of the memory tree is not what was saved")
-    return columns[0], row
+    require_sound(
+        columns[1:], f"chunk {columns[0]} in a snapshot of the memory at {columns[1]!r} is not what was saved"
+    )
+    return columns[0], SnapshotRow(*columns[1:-1])

@@ -8,9 +8,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.errors import InputError
 from halo_weave.memory.numbers import key_of_number
-from halo_weave.memory.sqlite_rows import checksum, stored_number
+from halo_weave.memory.sqlite_rows import DamagedRow, checksum, stored_number
 from halo_weave.memory.sqlite_snapshot_rows import (
     INSERT,
     SELECT,
@@ -22,6 +21,7 @@ from halo_weave.memory.sqlite_snapshot_rows import (
     row_of,
     sound,
 )
+from halo_weave.memory.sqlite_table import Table
 from halo_weave.memory.tree_records import SnapshotChunk, SnapshotVectors
 
 
@@ -39,6 +39,12 @@ _MAY_BE_HIDDEN = (
     " OR (SELECT deleted FROM chunks WHERE merged_into IS NULL"
     " AND chunks.first_position <= tree_snapshots.first_position ORDER BY chunks.first_position DESC LIMIT 1) = 1)"
 )
+
+LOST = (
+    "NOT EXISTS (SELECT 1 FROM tree"
+    " WHERE tree.path = tree_snapshots.path AND tree.version = tree_snapshots.version AND content IS NOT NULL)"
+)
+"""That a snapshot is of no version."""
 
 
 def add(
@@ -139,18 +145,7 @@ def forget(connection: sqlite3.Connection, ranges: Sequence[Range]) -> None:
 
 
 def findings(connection: sqlite3.Connection) -> Iterator[str]:
-    for number, *columns in connection.execute(f"{SELECT} ORDER BY id"):
-        row = SnapshotRow(*columns[:-1])
-        try:
-            if checksum(row) != columns[-1] or chunk_of(number, row).end_position != row.positions[1]:
-                yield f"Chunk {number} in a snapshot of the memory at {row.path!r} is not what was saved."
-        except (sqlite3.DatabaseError, InputError) as error:
-            yield f"Chunk {number} in a snapshot of the memory at {row.path!r} cannot be read: {error}."
-    lost = (
-        "SELECT DISTINCT path, version FROM tree_snapshots WHERE NOT EXISTS (SELECT 1 FROM tree"
-        " WHERE tree.path = tree_snapshots.path AND tree.version = tree_snapshots.version AND content IS NOT NULL)"
-    )
-    for path, version in connection.execute(lost):
+    for path, version in connection.execute(f"SELECT DISTINCT path, version FROM tree_snapshots WHERE {LOST}"):
         yield f"There is a snapshot of version {version} of the memory at {path!r}, which has no such version."
     for number, first, last in connection.execute("SELECT id, first_position, last_position FROM tree_snapshots"):
         if _is_forgotten(connection, (stored_number(first), stored_number(last) + 1)):
@@ -204,3 +199,17 @@ def _is_forgotten(connection: sqlite3.Connection, place: Range) -> bool:
         (key_of_number(end),),
     ).fetchone()
     return found is not None and stored_number(found[0]) + found[1] > start
+
+
+def _require_sound(columns: tuple[Any, ...]) -> None:
+    number, row = sound(columns)
+    if chunk_of(number, row).end_position != row.positions[1]:
+        raise DamagedRow(f"chunk {number} in a snapshot of the memory at {row.path!r} has other positions than it says")
+
+
+TABLE = Table(
+    "tree_snapshots",
+    ("id", *SnapshotRow._fields, "checksum"),
+    _require_sound,
+    lambda row: f"a chunk in the snapshot of version {row['version']} of the memory at {row['path']!r}",
+)

@@ -4,7 +4,7 @@ from halo_weave import __version__
 from halo_weave.errors import HaloError
 from halo_weave.memory.window_records import WindowOutline
 from halo_weave.server.program import Program
-from halo_weave.server.shapes import AbilityShape, EngineStatus, MemoryStatus, Status, WindowEntry
+from halo_weave.server.shapes import AbilityShape, EngineStatus, MemoryStatus, SavedSize, Status, WindowEntry
 from halo_weave.session.saved_window import decoded
 
 _NOT_YET = AbilityShape(False, "The model is not there yet.")
@@ -21,15 +21,12 @@ def windows(program: Program) -> list[WindowEntry]:
     for outline in program.memory.store.windows():
         window = opened.get(outline.id)
         if window is None:
-            tokens, messages = _saved_size(program, outline)
-            doing = ""
+            size, doing = _saved_size(program, outline), ""
         else:
             with window.life.looking:
-                tokens = sum(len(chunk.tokens) for chunk in window.life.context)
-            messages, doing = window.messages, window.doing
-        entries.append(
-            WindowEntry(outline.id, outline.name, outline.saved_at, window is not None, doing, tokens, messages)
-        )
+                size = SavedSize(sum(len(chunk.tokens) for chunk in window.life.context), window.messages)
+            doing = window.doing
+        entries.append(WindowEntry(outline.id, outline.name, outline.saved_at, window is not None, doing, *size))
     return entries
 
 
@@ -67,16 +64,24 @@ def _memory(program: Program) -> MemoryStatus:
     )
 
 
-def _saved_size(program: Program, outline: WindowOutline) -> tuple[int, int]:
-    """Tokens and messages of a window that is not open; reading them takes time."""
+def _saved_size(program: Program, outline: WindowOutline) -> SavedSize:
+    """Of a window that is not open; reading it takes time."""
     known, sizes = (outline.id, outline.version), program.saved_sizes
-    if known not in sizes:
-        record = program.memory.store.window(outline.id)
-        try:
-            saved = None if record is None else decoded(record.state, record.name)
-        except HaloError:
-            saved = None  # said when it is opened
-        chunks = () if saved is None else saved.chunks
-        tokens = sum(len(chunk.state) // (4 * max(1, chunk.rows)) for chunk in chunks)
-        sizes[known] = tokens, 0 if saved is None else saved.messages
-    return sizes[known]
+    if known in sizes:
+        return sizes[known]
+    size = _read_size(program, outline.id)
+    if not size.problem:
+        sizes[known] = size
+    return size
+
+
+def _read_size(program: Program, window_id: str) -> SavedSize:
+    try:
+        record = program.memory.store.window(window_id)
+        saved = None if record is None else decoded(record.state, record.name)
+    except HaloError as error:
+        return SavedSize(problem=str(error))
+    if saved is None:
+        return SavedSize()
+    tokens = sum(len(chunk.state) // (4 * max(1, chunk.rows)) for chunk in saved.chunks)
+    return SavedSize(tokens, saved.messages)

@@ -3,6 +3,8 @@
 import tempfile
 from pathlib import Path
 
+import msgspec
+
 from halo_weave.errors import InputError, StoreError
 from halo_weave.memory.records import utc_now
 from halo_weave.server.endpoints import Call, Download, Endpoint
@@ -12,10 +14,17 @@ from halo_weave.server.refusals import Busy
 from halo_weave.transfer import Imported, Progress, export_memory, import_file
 
 
+class ExportQuery(msgspec.Struct):
+    """With `skip_damaged` what is damaged is left out of the file; without it, it refuses the export."""
+
+    skip_damaged: bool = False
+
+
 def _export(call: Call) -> Download:
+    query: ExportQuery = call.query
     path = _temporary(".jsonl")
     try:
-        export_memory(call.program.memory.store, path, overwrite=True)
+        export_memory(call.program.memory.store, path, overwrite=True, skip_damaged=query.skip_damaged)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -82,7 +91,15 @@ def _temporary(suffix: str) -> Path:
 
 
 ENDPOINTS = [
-    Endpoint("GET", "/api/export", "The whole memory as one file.", _export, None, media_type="application/jsonl"),
+    Endpoint(
+        "GET",
+        "/api/export",
+        "The whole memory as one file.",
+        _export,
+        None,
+        media_type="application/jsonl",
+        query=ExportQuery,
+    ),
     Endpoint(
         "POST", "/api/import", "Take a file into the memory, all or nothing.", _import, Job, status=202, takes_file=True
     ),
