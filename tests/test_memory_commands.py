@@ -39,6 +39,7 @@ ONE_TURN = ["show", "delete", "undelete", "forget"]
 
 @pytest.fixture(autouse=True)
 def path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("HALO_HOME", str(tmp_path))
     monkeypatch.setenv("HALO_MEMORY_PATH", str(tmp_path / "halo.db"))
     return tmp_path / "halo.db"
 
