@@ -23,6 +23,7 @@ from halo_weave.errors import (
 from halo_weave.memory import sqlite_database
 from halo_weave.memory.records import Stored
 from halo_weave.memory.sqlite_errors import store_error
+from halo_weave.memory.sqlite_rows import checksum
 from halo_weave.memory.sqlite_schema import MIGRATIONS
 from halo_weave.memory.sqlite_store import SqliteStore
 from made_up_chunks import TIME, text_chunk, written_texts, written_turn
@@ -53,9 +54,29 @@ def raw(path: Path) -> Iterator[sqlite3.Connection]:
 
 def without_checksums(connection: sqlite3.Connection) -> None:
     """As it was before every table had them."""
+    without_sharing(connection)
     connection.execute("DROP TABLE damaged")
     for table in ("counters", "settings", "forgotten", "embedders", "vectors", "audit"):
         connection.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
+
+
+def without_sharing(connection: sqlite3.Connection) -> None:
+    """As it was before snapshots of the tree shared their chunks."""
+    columns = (
+        "path, version, turn, number, role, first_position, last_position, text, token_ids, piece_lengths, time,"
+        " metadata, similarity, embedder, vector"
+    )
+    rows = connection.execute(
+        f"SELECT tree_snapshots.id, {columns} FROM tree_snapshots JOIN snapshot_chunks"
+        " ON snapshot_chunks.id = tree_snapshots.chunk"
+    ).fetchall()
+    for table in ("tree_snapshots", "snapshot_chunks"):
+        connection.execute(f"DROP TABLE {table}")
+    for statement in MIGRATIONS[2].split(";"):
+        if "tree_snapshots" in statement:
+            connection.execute(statement)
+    places = ", ".join("?" * 17)
+    connection.executemany(f"INSERT INTO tree_snapshots VALUES ({places})", ((*row, checksum(row[1:])) for row in rows))
 
 
 def everything(path: Path) -> list[Stored]:

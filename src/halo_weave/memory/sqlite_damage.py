@@ -12,7 +12,7 @@ from halo_weave.memory import (
     sqlite_forgetting,
     sqlite_notes,
     sqlite_settings,
-    sqlite_snapshots,
+    sqlite_snapshot_rows,
     sqlite_tree,
     sqlite_vectors,
     sqlite_windows,
@@ -39,7 +39,8 @@ TABLES = (
     sqlite_burials.TABLE,
     sqlite_notes.TABLE,
     *sqlite_tree.TABLES,
-    sqlite_snapshots.TABLE,
+    sqlite_snapshot_rows.SHARED,
+    sqlite_snapshot_rows.REFERENCES,
 )
 
 

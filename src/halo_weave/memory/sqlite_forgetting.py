@@ -20,7 +20,7 @@ from halo_weave.memory.sqlite_rows import Row, checksum, require_sound, stored_n
 from halo_weave.memory.sqlite_table import Table
 
 _MARK = "holds_removed_text"
-_TREE = ("tree", "tree_heads", "tree_snapshots")
+_TREE = ("tree", "tree_heads", "tree_snapshots", "snapshot_chunks")
 _ITSELF_AND_MERGED = (
     "WITH RECURSIVE parts (id) AS"
     " (SELECT ? UNION SELECT chunks.id FROM chunks JOIN parts ON chunks.merged_into = parts.id) SELECT id FROM parts"

@@ -85,6 +85,7 @@ def _set_aside_lost(connection: sqlite3.Connection, now: datetime, found: list[D
     lost: list[tuple[str, str, tuple[str, ...]]] = [
         ("burials", "window NOT IN (SELECT id FROM windows)", ()),
         ("tree_snapshots", sqlite_snapshots.LOST, ()),
+        ("snapshot_chunks", sqlite_snapshots.UNUSED, ()),
     ]
     windows = [damage.row["id"] for damage in found if damage.table.name == "windows"]
     lost += [("journal", "window = ?", (window_id,)) for window_id in windows if isinstance(window_id, str)]

@@ -19,7 +19,7 @@ from halo_weave.memory.sqlite_table import Table
 from halo_weave.memory.sqlite_texts import any_text, printable
 
 Check = Callable[[sqlite3.Connection], Iterator[str]]
-NUMBERED = ("chunks", "audit", "journal", "tree_snapshots", "damaged")
+NUMBERED = ("chunks", "audit", "journal", "tree_snapshots", "snapshot_chunks", "damaged")
 """Tables in which the number of a row is never used again."""
 
 

@@ -29,7 +29,7 @@ from halo_weave.transfer.own_format import (
 )
 
 _ATTEMPTS = 3
-_EXPORTED = ("chunks", "audit", "notes", "tree", "tree_snapshots")
+_EXPORTED = ("chunks", "audit", "notes", "tree", "tree_snapshots", "snapshot_chunks")
 """From where what is damaged would have been in the file."""
 _TREE_BATCH = 16
 """Each may have a snapshot of many chunks."""
