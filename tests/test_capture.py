@@ -3,14 +3,17 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
+from halo_weave import cli
 from halo_weave.engine.echo import EchoEngine, fading_attention
 from halo_weave.engine.protocol import Placed
 from halo_weave.errors import InputError
 from halo_weave.session import actions
 from halo_weave.session.capture import start_capture, stop_capture
+from halo_weave.session.capture_forgetting import remove_captures_with
 from halo_weave.session.hub import Hub
 from halo_weave.session.turn import send
 from halo_weave.session.window import Window
@@ -31,6 +34,41 @@ def window(hub: Hub) -> Window:
 
 def records(captured: Captured, kind: str) -> list[CapturedRecord]:
     return [one for one in captured if isinstance(one, CapturedRecord) and one.kind == kind]
+
+
+def test_forgetting_removes_captures_that_have_a_word_of_it_and_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HALO_HOME", str(tmp_path))
+    captures = tmp_path / "captures"
+    with opened_hub(tmp_path / "halo.db") as hub:
+        for name, message in (("secret", "The password is heron."), ("other", "How long is the river?")):
+            window = hub.open(name)
+            start_capture(window, captures / name)
+            send(window, message)
+            stop_capture(window)
+        (chunk, *_) = hub.open("secret").life.context
+    assert (captures / "secret" / INDEX_FILE).exists()
+    assert cli.main(["memory", "forget", str(chunk.key.turn), "--yes"]) == 0
+    assert f"The capture {captures / 'secret'}, which had words of them, was removed." in capsys.readouterr().out
+    assert [folder.name for folder in captures.iterdir()] == ["other"]
+    assert len(list(Captured(captures / "other").steps())) > 1
+
+
+def test_the_words_of_a_forgotten_reply_leave_with_the_capture_that_has_its_steps(
+    window: Window, tmp_path: Path
+) -> None:
+    start_capture(window, tmp_path / "captures" / "one")
+    send(window, "How long is the river?")
+    stop_capture(window)
+    newest = window.newest
+    assert newest is not None
+    reply = [stored.chunk for stored in window.memory.chunks_of_turn(newest.turn_assistant)]
+    others = [stored.chunk for stored in window.memory.chunks_of_turn(newest.turn_user)]
+    elsewhere = [msgspec.structs.replace(chunk, first_position=10**30, text=chunk.text[::-1]) for chunk in others]
+    assert remove_captures_with(elsewhere, tmp_path / "captures") == []
+    assert remove_captures_with(reply, tmp_path / "captures") == [tmp_path / "captures" / "one"]
+    assert list((tmp_path / "captures").iterdir()) == []
 
 
 def test_a_capture_has_every_step_with_its_token_and_attention(window: Window, tmp_path: Path) -> None:

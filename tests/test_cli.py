@@ -16,7 +16,8 @@ from halo_weave.config import Settings, describe_settings
 from halo_weave.terminal import chat, listing
 
 MEMORY_COMMANDS = (
-    "stats", "search", "show", "delete", "undelete", "reembed", "backup", "verify", "clear", "forget"
+    "stats", "search", "show", "delete", "undelete", "reembed", "backup", "verify", "repair", "damaged", "clear",
+    "forget",
 )  # fmt: skip
 COMMANDS: list[list[str]] = [
     [],

@@ -31,13 +31,15 @@ CATS = ("what do cats like to eat\nand to drink", "cats like fish most of all\na
 SHIPS = ("how do ships float", "they displace as much water as they weigh")
 LARGE = 2**64 + 5
 MEMORY_COMMANDS = (
-    "stats", "search", "show", "delete", "undelete", "reembed", "backup", "verify", "clear", "forget"
+    "stats", "search", "show", "delete", "undelete", "reembed", "backup", "verify", "repair", "damaged", "clear",
+    "forget",
 )  # fmt: skip
 ONE_TURN = ["show", "delete", "undelete", "forget"]
 
 
 @pytest.fixture(autouse=True)
 def path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.setenv("HALO_HOME", str(tmp_path))
     monkeypatch.setenv("HALO_MEMORY_PATH", str(tmp_path / "halo.db"))
     return tmp_path / "halo.db"
 

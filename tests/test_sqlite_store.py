@@ -24,6 +24,7 @@ from halo_weave.errors import (
 from halo_weave.memory import sqlite_database
 from halo_weave.memory.records import Stored
 from halo_weave.memory.sqlite_errors import store_error
+from halo_weave.memory.sqlite_rows import checksum
 from halo_weave.memory.sqlite_schema import MIGRATIONS
 from halo_weave.memory.sqlite_store import SqliteStore
 from made_up_chunks import TIME, text_chunk, written_texts, written_turn
@@ -50,6 +51,33 @@ def raw(path: Path) -> Iterator[sqlite3.Connection]:
     """The file as another program would open it."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         yield connection
+
+
+def without_checksums(connection: sqlite3.Connection) -> None:
+    """As it was before every table had them."""
+    without_sharing(connection)
+    connection.execute("DROP TABLE damaged")
+    for table in ("counters", "settings", "forgotten", "embedders", "vectors", "audit"):
+        connection.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
+
+
+def without_sharing(connection: sqlite3.Connection) -> None:
+    """As it was before snapshots of the tree shared their chunks."""
+    columns = (
+        "path, version, turn, number, role, first_position, last_position, text, token_ids, piece_lengths, time,"
+        " metadata, similarity, embedder, vector"
+    )
+    rows = connection.execute(
+        f"SELECT tree_snapshots.id, {columns} FROM tree_snapshots JOIN snapshot_chunks"
+        " ON snapshot_chunks.id = tree_snapshots.chunk"
+    ).fetchall()
+    for table in ("tree_snapshots", "snapshot_chunks"):
+        connection.execute(f"DROP TABLE {table}")
+    for statement in MIGRATIONS[2].split(";"):
+        if "tree_snapshots" in statement:
+            connection.execute(statement)
+    places = ", ".join("?" * 17)
+    connection.executemany(f"INSERT INTO tree_snapshots VALUES ({places})", ((*row, checksum(row[1:])) for row in rows))
 
 
 def everything(path: Path) -> list[Stored]:
@@ -117,6 +145,7 @@ def test_a_memory_from_before_there_were_outlines_and_wishes_gets_them(path: Pat
             ):
                 connection.execute(f"DROP {kind} IF EXISTS {name}")
         connection.execute("ALTER TABLE burials DROP COLUMN brightness")
+        without_checksums(connection)
         connection.execute("PRAGMA user_version = 3")
     with closing(SqliteStore(path)) as store:
         assert [one[1:7] for one in store.outlines_by_ids(ids)] == [
@@ -309,7 +338,7 @@ def test_a_damaged_page_gives_a_clear_error_never_a_wrong_answer(
         page = damage(content[start : start + 4096])
         copy.write_bytes(content[:start] + page + content[start + 4096 :])
         noticed += not _reads_the_truth(copy, truth)
-    assert noticed > len(content) // 4096 // 3
+    assert noticed > len(content) // 4096 // 4
 
 
 def _reads_the_truth(path: Path, truth: list[Stored]) -> bool:
@@ -343,7 +372,7 @@ def test_verify_says_what_is_wrong(filled: Path) -> None:
         "UPDATE counters SET next_position = x'0101'": "The next position would be 1",
         "UPDATE counters SET next_turn = x'0101'": "The next turn would be 1",
         "UPDATE counters SET change = 0": "The change number is 0",
-        "UPDATE chunks SET time = time + 1 WHERE id = 3": "The chunk with id 3 cannot be read",
+        "UPDATE chunks SET time = time + 1 WHERE id = 3": "The chunk with id 3 is not what was written",
         "UPDATE chunks SET first_position = x'0103' WHERE id = 5": "which another one has",
         "INSERT INTO words (words, rowid, text) SELECT 'delete', id, text FROM chunks WHERE id = 4": "words lacks",
         "INSERT INTO words (rowid, text) VALUES (4, 'more')": "not in step with the texts",
@@ -353,10 +382,10 @@ def test_verify_says_what_is_wrong(filled: Path) -> None:
         "UPDATE outlines SET deleted = 1 WHERE id = 7": "There is a wrong outline of the chunk with id 7",
         "UPDATE outlines SET opening = 'Ada: ' WHERE id = 7": "has another beginning than its turn",
         "DELETE FROM settings WHERE name = 'identity'": "it has lost its identity",
-        "INSERT INTO forgotten SELECT id, turn, number, role, NULL, 1 FROM chunks WHERE id = 6": "that was forgotten",
-        "INSERT INTO forgotten VALUES (999, x'0101', 99, 'user', x'0103', 1)": "which another one has",
+        "INSERT INTO forgotten SELECT id, turn, number, role, NULL, 1, 0 FROM chunks WHERE id = 6": "was forgotten.",
+        "INSERT INTO forgotten VALUES (999, x'0101', 99, 'user', x'0103', 1, 0)": "which another one has",
         "INSERT INTO windows VALUES ('w', 'Window', x'00', 1, 0, 0)": "The window w is not what was saved",
-        "INSERT INTO journal VALUES (1, 'w', x'0101', x'00', 0)": "in the journal of window w is not what was written",
+        "INSERT INTO journal VALUES (1, 'w', x'0101', x'00', 0)": "journal of the window w is not what was written",
         f"INSERT INTO burials VALUES {BURIAL}": "A burial in the window w is not what was saved",
         f"INSERT INTO burials VALUES {BURIAL} -- again": "burials of the window w, which is not there",
     }
@@ -391,8 +420,8 @@ def test_verify_waits_for_no_writer_and_leaves_nothing_behind(filled: Path) -> N
 
 def test_vectors_of_deleted_chunks_are_found_by_verify(filled: Path) -> None:
     with raw(filled) as connection:
-        connection.execute("INSERT INTO embedders VALUES (1, 'made-up', 2, 'float16')")
-        connection.execute("INSERT INTO vectors VALUES (1, 2, 1, 1, x'00000000'), (2, 3, 1, 2, x'00')")
+        connection.execute("INSERT INTO embedders VALUES (1, 'made-up', 2, 'float16', 0)")
+        connection.execute("INSERT INTO vectors VALUES (1, 2, 1, 1, x'00000000', 0), (2, 3, 1, 2, x'00', 0)")
         connection.execute("UPDATE chunks SET deleted = 1 WHERE id = 2")
     with closing(SqliteStore(filled)) as store:
         findings = store.verify()

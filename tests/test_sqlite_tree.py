@@ -14,6 +14,7 @@ from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.tree_records import SnapshotChunk
 from made_up_chunks import TIME, text_chunk, written_turn
 from test_sqlite_forgetting import PARTS, SECRET, leftovers, write_secret
+from test_sqlite_store import without_sharing
 
 
 @pytest.fixture
@@ -81,9 +82,9 @@ def test_no_byte_of_a_cleared_tree_is_left(path: Path) -> None:
     [
         (
             "UPDATE tree SET content = '2' WHERE path = 'a' AND version = 2",
-            "version 2 of the memory at 'a' is not what",
+            "Version 2 of the memory at 'a' is not what",
         ),
-        ("UPDATE tree SET origin = 'x' WHERE path = 'a' AND version = 1", "Version 1 of the memory at 'a' cannot be"),
+        ("UPDATE tree SET origin = 'x' WHERE path = 'a' AND version = 1", "Version 1 of the memory at 'a' is not what"),
         ("UPDATE tree_heads SET accessed = 5", "What is noted of the memory at 'a' is not what was saved"),
         ("UPDATE tree_heads SET version = 1", "Version 1 of the memory at 'a' is not its last one"),
         ("DELETE FROM tree_heads", "'a' has versions, but none of them is noted as its last"),
@@ -91,8 +92,10 @@ def test_no_byte_of_a_cleared_tree_is_left(path: Path) -> None:
             "DELETE FROM tree WHERE version = 1",
             "a snapshot of version 1 of the memory at 'a', which has no such version",
         ),
-        ("UPDATE tree_snapshots SET text = replace(text, 's', 't')", "in a snapshot of the memory at 'a' is not what"),
-        ("UPDATE tree_snapshots SET vector = x'00000000'", "in a snapshot of the memory at 'a' is not what"),
+        ("UPDATE snapshot_chunks SET text = replace(text, 's', 't')", "of the snapshots is not what was saved"),
+        ("UPDATE snapshot_chunks SET vector = x'00000000'", "of the snapshots is not what was saved"),
+        ("DELETE FROM snapshot_chunks WHERE id = 1", "Chunk 1 of a snapshot is not there"),
+        ("DELETE FROM tree_snapshots WHERE id = 1", "Chunk 1 of the snapshots is in none of them"),
         ("UPDATE tree_snapshots SET similarity = 0.75", "in a snapshot of the memory at 'a' is not what"),
     ],
 )
@@ -113,10 +116,64 @@ def test_what_is_damaged_is_not_given_out(path: Path) -> None:
         save(store, "a", written_turn(store)[0].key)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE tree SET content = '2'")
-        connection.execute("UPDATE tree_snapshots SET text = upper(text)")
+        connection.execute("UPDATE snapshot_chunks SET text = upper(text)")
         connection.commit()
     with closing(SqliteStore(path)) as store:
         with pytest.raises(StoreDamaged, match="the memory at 'a' is not what was saved"):
             store.tree_entry("a")
-        with pytest.raises(StoreDamaged, match="snapshot of the memory tree is not what was saved"):
+        with pytest.raises(StoreDamaged, match="of the snapshots is not what was saved"):
             store.tree_snapshot("a", 1)
+
+
+def test_snapshots_share_the_chunks_that_are_equal(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        keys = [chunk.key for chunk in written_turn(store, chunks=3)]
+        for number in range(20):
+            save(store, f"a{number % 4}", *keys[: 2 + number % 2])
+        assert count(path, "snapshot_chunks") == 3
+        assert [one.key for one in store.tree_snapshot("a1", 5)] == keys
+        store.delete([keys[0]], "test")
+        store.forget([keys[0]], "test")
+        assert count(path, "snapshot_chunks") == 2
+        assert [one.key for one in store.tree_snapshot("a1", 5)] == keys[1:]
+        assert store.verify() == []
+
+
+def test_a_memory_from_before_snapshots_shared_their_chunks_has_the_same_in_less_and_damage_stays_damage(
+    path: Path,
+) -> None:
+    with closing(SqliteStore(path)) as store:
+        keys = [chunk.key for chunk in written_turn(store, chunks=3)]
+        for _ in range(5):
+            save(store, "a", *keys)
+        before = [seen(store, version) for version in range(1, 6)]
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        without_sharing(connection)
+        connection.execute("PRAGMA user_version = 6")
+    with closing(SqliteStore(path)) as store:
+        assert [seen(store, version) for version in range(1, 6)] == before
+        assert count(path, "snapshot_chunks") == 3
+        assert store.verify() == []
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        without_sharing(connection)
+        connection.execute("UPDATE tree_snapshots SET text = CAST(x'ff' AS TEXT) WHERE id = 4")
+        connection.execute("PRAGMA user_version = 6")
+    with closing(SqliteStore(path)) as store:
+        assert [seen(store, version) for version in (1, 3)] == [before[0], before[2]]
+        with pytest.raises(StoreDamaged):
+            store.tree_snapshot("a", 2)
+        assert {one.source for one in store.repair().set_aside} == {"snapshot_chunks", "tree_snapshots"}
+        assert [one.key for one in store.tree_snapshot("a", 2)] == keys[1:]
+        assert store.verify() == []
+
+
+def seen(store: SqliteStore, version: int) -> list[tuple[object, ...]]:
+    return [
+        (one.chunk, one.similarity, one.embedder, None if one.vector is None else one.vector.tolist(), one.id)
+        for one in store.tree_snapshot("a", version)
+    ]
+
+
+def count(path: Path, table: str) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])

@@ -40,6 +40,11 @@ def memory_file(environ: Mapping[str, str] = os.environ) -> Path:
     return data_folder(environ) / "halo.db"
 
 
+def captures_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where the server puts what it captures."""
+    return data_folder(environ) / "captures"
+
+
 def bundled_model_path() -> Path:
     """The chat model that needs no download."""
     folder = _package_folder(BUNDLED_MODEL_PACKAGE)

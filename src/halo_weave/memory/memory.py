@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from halo_weave.errors import EmbedderError, HaloError
+from halo_weave.memory.damage_records import Repaired
 from halo_weave.memory.embedder_choice import EmbedderChoice, Notice
 from halo_weave.memory.embedding import EmbedderSettings
 from halo_weave.memory.embedding_queue import EmbeddingQueue
@@ -212,6 +213,12 @@ class Memory:
     def forget_all_deleted(self, origin: str) -> tuple[ChunkKey, ...]:
         """The same with all chunks that are deleted."""
         return self._without_index_files(lambda: self.store.forget_all_deleted(origin))
+
+    def repair(self, *, dry_run: bool = False) -> Repaired:
+        """Set damaged rows aside; vectors that were damaged are missing afterwards."""
+        if dry_run:
+            return self.store.repair(dry_run=True)
+        return self._without_index_files(self.store.repair)
 
     def clear(self, origin: str) -> None:
         """Remove all chunks and windows; turns and positions go on."""

@@ -5,6 +5,7 @@ Whoever makes one holds a lock on it, which the operating system frees when its 
 
 import os
 import secrets
+import shutil
 import sys
 import tempfile
 import time
@@ -18,6 +19,7 @@ _COMPANIONS = ("-journal", "-wal", "-shm")
 """What SQLite may have had beside a file when its process died."""
 _DELETED_WHEN_CLOSED = getattr(os, "O_TEMPORARY", 0) | getattr(os, "O_BINARY", 0)
 """For Windows, where a file that is open keeps its name."""
+_FOLDER = "-folder"
 _YOUNG_S = 60.0
 """A complete file is for a moment neither locked nor under its name; so young it is nobody's leavings."""
 
@@ -33,6 +35,18 @@ def partial_file(folder: Path) -> Iterator[Path]:
             yield path
     finally:
         path.unlink(missing_ok=True)
+
+
+@contextmanager
+def partial_folder(folder: Path) -> Iterator[Path]:
+    """A folder for its maker alone, gone in the end. One that a process left when it died is found by its lock."""
+    with partial_file(folder) as lock:
+        path = lock.with_name(lock.name + _FOLDER)
+        path.mkdir(mode=0o700)
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 @contextmanager
@@ -81,6 +95,7 @@ def _remove_if_left(path: Path) -> None:
         if time.time() - os.fstat(handle).st_mtime > _YOUNG_S and try_lock(handle):
             for companion in _COMPANIONS:
                 path.with_name(path.name + companion).unlink(missing_ok=True)
+            shutil.rmtree(path.with_name(path.name + _FOLDER), ignore_errors=True)
             path.unlink()
     finally:
         os.close(handle)

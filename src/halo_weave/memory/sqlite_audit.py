@@ -3,35 +3,26 @@
 import sqlite3
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 from halo_weave.memory.numbers import key_of_number
 from halo_weave.memory.records import Action, AuditEntry, ChunkKey
 from halo_weave.memory.sqlite_chunks import find
-from halo_weave.memory.sqlite_rows import microseconds, stored_number, time_of_microseconds
+from halo_weave.memory.sqlite_rows import checksum, microseconds, require_sound, stored_number, time_of_microseconds
+from halo_weave.memory.sqlite_table import Table
 
 
 def record(connection: sqlite3.Connection, time: datetime, origin: str, action: Action, key: ChunkKey | None) -> None:
+    row = (microseconds(time), origin, action, *_columns(key))
     connection.execute(
-        "INSERT INTO audit (time, origin, action, turn, number, role) VALUES (?, ?, ?, ?, ?, ?)",
-        (microseconds(time), origin, action, *_columns(key)),
+        "INSERT INTO audit (time, origin, action, turn, number, role, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (*row, checksum(row)),
     )
 
 
 def entries(connection: sqlite3.Connection, after: int, limit: int) -> list[AuditEntry]:
-    rows = connection.execute(
-        "SELECT id, time, origin, action, turn, number, role FROM audit WHERE id > ? ORDER BY id LIMIT ?",
-        (after, limit),
-    )
-    return [
-        AuditEntry(
-            entry,
-            time_of_microseconds(time),
-            origin,
-            action,
-            None if turn is None else ChunkKey(stored_number(turn), number, role),
-        )
-        for entry, time, origin, action, turn, number, role in rows
-    ]
+    query = f"SELECT {TABLE.listed} FROM audit WHERE id > ? ORDER BY id LIMIT ?"
+    return [_sound(row) for row in connection.execute(query, (after, limit))]
 
 
 def restore(connection: sqlite3.Connection, audit: Iterable[AuditEntry], last_chunk_id: int) -> None:
@@ -59,3 +50,18 @@ def _is_known(connection: sqlite3.Connection, entry: AuditEntry, last_entry: int
 
 def _columns(key: ChunkKey | None) -> tuple[bytes | None, int | None, str | None]:
     return (None, None, None) if key is None else (key_of_number(key.turn), key.index, key.role)
+
+
+def _sound(row: tuple[Any, ...]) -> AuditEntry:
+    entry, time, origin, action, turn, number, role, _ = row
+    require_sound(row[1:], f"entry {entry} of the log is not what was written")
+    key = None if turn is None else ChunkKey(stored_number(turn), number, role)
+    return AuditEntry(entry, time_of_microseconds(time), origin, action, key)
+
+
+TABLE = Table(
+    "audit",
+    ("id", "time", "origin", "action", "turn", "number", "role", "checksum"),
+    _sound,
+    lambda row: f"entry {row['id']} of the log",
+)

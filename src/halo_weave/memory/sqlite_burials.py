@@ -7,7 +7,8 @@ from typing import Any
 
 from halo_weave.memory.numbers import key_of_number
 from halo_weave.memory.records import ChunkKey
-from halo_weave.memory.sqlite_rows import checksum, microseconds, stored_number, time_of_microseconds
+from halo_weave.memory.sqlite_rows import checksum, microseconds, require_sound, stored_number, time_of_microseconds
+from halo_weave.memory.sqlite_table import Table
 from halo_weave.memory.window_records import BurialGap, BurialPlace, BurialRecord
 
 _COLUMNS = "window, turn, number, role, first_position, peak, reason, time, brightness"
@@ -85,9 +86,6 @@ def remove_of_chunk(connection: sqlite3.Connection, chunk_id: int) -> None:
 
 
 def findings(connection: sqlite3.Connection) -> Iterator[str]:
-    for row in connection.execute(f"SELECT {_COLUMNS}, checksum FROM burials"):
-        if _checksum(row[:-1]) != row[-1]:
-            yield f"A burial in the window {row[0]} is not what was saved."
     query = "SELECT DISTINCT window FROM burials WHERE window NOT IN (SELECT id FROM windows)"
     for (window_id,) in connection.execute(query):
         yield f"There are burials of the window {window_id}, which is not there."
@@ -123,13 +121,18 @@ def _columns_of(key: ChunkKey) -> tuple[bytes, int, str]:
 
 def _sound(row: tuple[Any, ...]) -> BurialRecord:
     window_id, turn, number, role, first_position, peak, reason, time, brightness, written = row
-    if _checksum(row[:-1]) != written:
-        raise sqlite3.DatabaseError(f"a burial in the window {window_id} is not what was saved")
+    # Rows of earlier versions have no brightness, and a checksum without it.
+    summed = row[:-2] if brightness is None else row[:-1]
+    require_sound((*summed, written), f"a burial in the window {window_id} is not what was saved")
     key = ChunkKey(stored_number(turn), number, role)
     position, buried_at = stored_number(first_position), time_of_microseconds(time)
     return BurialRecord(key, position, peak, reason, buried_at, brightness or b"")
 
 
-def _checksum(row: tuple[Any, ...]) -> int:
-    """Rows of earlier versions have no brightness, and a checksum without it."""
-    return checksum(row if row[-1] is not None else row[:-1])
+TABLE = Table(
+    "burials",
+    (*_COLUMNS.split(", "), "checksum"),
+    _sound,
+    lambda row: f"a burial in the window {row['window']}",
+    has_rowid=False,
+)

@@ -12,7 +12,16 @@ from halo_weave.memory.numbers import key_of_number, require_number, text_of_num
 from halo_weave.memory.packing import pack, unpack
 from halo_weave.memory.records import ChunkKey, PlacedToken, Stored
 from halo_weave.memory.sqlite_counters import Counters
-from halo_weave.memory.sqlite_rows import COLUMNS, Row, checksum, chunk_of_row, sound_row, stored_number
+from halo_weave.memory.sqlite_rows import (
+    COLUMNS,
+    DamagedRow,
+    Row,
+    checksum,
+    chunk_of_row,
+    sound_row,
+    stored_number,
+)
+from halo_weave.memory.sqlite_table import Table
 
 _EMBEDDER = (
     "(SELECT name FROM vectors JOIN embedders ON embedders.id = vectors.embedder"
@@ -87,6 +96,11 @@ def find(connection: sqlite3.Connection, turn: bytes, number: int, role: str) ->
         f"{_SELECT_ROW} WHERE turn = ? AND number = ? AND role = ?", (turn, number, role)
     ).fetchone()
     return None if found is None else (found[0], sound_row(found[0], found[1:]))
+
+
+def row_of_id(connection: sqlite3.Connection, chunk_id: int) -> Row:
+    _, *columns = connection.execute(f"{_SELECT_ROW} WHERE id = ?", (chunk_id,)).fetchone()
+    return sound_row(chunk_id, tuple(columns))
 
 
 def existing(connection: sqlite3.Connection, key: ChunkKey) -> tuple[int, Row]:
@@ -189,3 +203,12 @@ def merged(left: Row, right: Row) -> Row:
         token_ids=pack([*unpack(left.token_ids).tolist(), *unpack(right.token_ids).tolist()]),
         piece_lengths=pack([*unpack(left.piece_lengths).tolist(), *unpack(right.piece_lengths).tolist()]),
     )
+
+
+def _require_sound(columns: tuple[Any, ...]) -> None:
+    row = sound_row(columns[0], columns[1:])
+    if chunk_of_row(row, None).token_count != row.token_count:
+        raise DamagedRow(f"the chunk with id {columns[0]} has another number of tokens than it says")
+
+
+TABLE = Table("chunks", ("id", *Row._fields, "checksum"), _require_sound, lambda row: f"the chunk with id {row['id']}")

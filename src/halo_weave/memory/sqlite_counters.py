@@ -1,10 +1,14 @@
 """What the SQLite memory gives out next, and the number of its last change."""
 
 import sqlite3
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from halo_weave.memory.numbers import key_of_number
-from halo_weave.memory.sqlite_rows import stored_number
+from halo_weave.memory.sqlite_rows import checksum, require_sound, stored_number
+from halo_weave.memory.sqlite_table import Table
+
+_ID = 1
+"""There is one row."""
 
 
 class Counters(NamedTuple):
@@ -14,14 +18,20 @@ class Counters(NamedTuple):
 
 
 def read_counters(connection: sqlite3.Connection) -> Counters:
-    turn, position, change = connection.execute("SELECT next_turn, next_position, change FROM counters").fetchone()
-    return Counters(stored_number(turn), stored_number(position), change)
+    row = connection.execute(f"SELECT {TABLE.listed} FROM counters").fetchone()
+    return _sound((None,) * len(TABLE.columns) if row is None else row)
+
+
+def write_counters(connection: sqlite3.Connection, counters: Counters) -> None:
+    row = (_ID, key_of_number(counters.next_turn), key_of_number(counters.next_position), counters.change)
+    connection.execute(
+        "REPLACE INTO counters (id, next_turn, next_position, change, checksum) VALUES (?, ?, ?, ?, ?)",
+        (*row, checksum(row)),
+    )
 
 
 def set_next(connection: sqlite3.Connection, turn: int, position: int) -> None:
-    connection.execute(
-        "UPDATE counters SET next_turn = ?, next_position = ?", (key_of_number(turn), key_of_number(position))
-    )
+    write_counters(connection, read_counters(connection)._replace(next_turn=turn, next_position=position))
 
 
 def advance(connection: sqlite3.Connection, turn: int, position: int) -> None:
@@ -31,4 +41,17 @@ def advance(connection: sqlite3.Connection, turn: int, position: int) -> None:
 
 
 def set_change(connection: sqlite3.Connection, change: int) -> None:
-    connection.execute("UPDATE counters SET change = ?", (change,))
+    write_counters(connection, read_counters(connection)._replace(change=change))
+
+
+def _sound(row: tuple[Any, ...]) -> Counters:
+    require_sound(row, "the counters of turns, positions and changes are not what was written")
+    return Counters(stored_number(row[1]), stored_number(row[2]), row[3])
+
+
+TABLE = Table(
+    "counters",
+    ("id", "next_turn", "next_position", "change", "checksum"),
+    _sound,
+    lambda _: "the counters of turns, positions and changes",
+)

@@ -3,13 +3,14 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
+from functools import cache
 from pathlib import Path
 
 from halo_weave.errors import InputError, StoreDamaged, StoreTooNew, StoreUnavailable
-from halo_weave.memory import sqlite_wishes
+from halo_weave.memory import sqlite_checksums, sqlite_wishes
 from halo_weave.memory.file_lock import FileLock
-from halo_weave.memory.partial_files import new_file, partial_file, sweep
-from halo_weave.memory.sqlite_errors import read_only, store_error
+from halo_weave.memory.partial_files import new_file, partial_file, partial_folder, sweep
+from halo_weave.memory.sqlite_errors import UNREADABLE, read_only, store_error
 from halo_weave.memory.sqlite_schema import APPLICATION_ID, MIGRATIONS
 from halo_weave.private_files import make_private_folder
 
@@ -54,7 +55,7 @@ class Database:
             except BaseException:
                 connection.close()
                 raise
-        except sqlite3.Error as error:
+        except UNREADABLE as error:
             raise store_error(self.path, error) from error
         self._put_back(connection)
 
@@ -77,7 +78,7 @@ class Database:
                     with suppress(sqlite3.Error):
                         connection.execute("ROLLBACK")
                     raise
-        except sqlite3.Error as error:
+        except UNREADABLE as error:
             raise store_error(self.path, error) from error
         except PermissionError as error:
             raise read_only(self.path) from error
@@ -94,7 +95,7 @@ class Database:
                 self._require_sound(copy)
                 # One file that is complete without a journal beside it; opening it as a memory changes it back.
                 copy.execute("PRAGMA journal_mode = DELETE")
-        except sqlite3.Error as error:
+        except UNREADABLE as error:
             raise store_error(target, error) from error
         except OSError as error:
             raise StoreUnavailable(f"The backup {target} cannot be written: {error.strerror}.") from error
@@ -110,7 +111,7 @@ class Database:
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("VACUUM")
                 (is_busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        except sqlite3.Error as error:
+        except UNREADABLE as error:
             raise store_error(self.path, error) from error
         except OSError as error:
             raise StoreUnavailable(f"The memory {self.path} cannot be written: {error.strerror}.") from error
@@ -127,7 +128,23 @@ class Database:
                     source.backup(copy)
                 copy.execute("PRAGMA journal_mode = MEMORY")  # one file, whatever happens
                 yield copy
-        except sqlite3.Error as error:
+        except UNREADABLE as error:
+            raise store_error(self.path, error) from error
+        except OSError as error:
+            raise StoreUnavailable(f"The memory {self.path} cannot be copied beside it: {error.strerror}.") from error
+
+    @contextmanager
+    def copied_file(self) -> Iterator[Path]:
+        """The same as a file of its own, to be opened as a memory."""
+        try:
+            with partial_folder(self.path.parent) as folder:
+                file = folder / self.path.name
+                file.touch()
+                with self.reading() as source, closing(_connect(file, 0)) as copy:
+                    copy.execute("PRAGMA synchronous = OFF")
+                    source.backup(copy)
+                yield file
+        except UNREADABLE as error:
             raise store_error(self.path, error) from error
         except OSError as error:
             raise StoreUnavailable(f"The memory {self.path} cannot be copied beside it: {error.strerror}.") from error
@@ -178,7 +195,7 @@ class Database:
                     _migrate(connection, 0)
                     connection.execute("COMMIT")
                     connection.execute("PRAGMA journal_mode = WAL")
-            except sqlite3.Error as error:
+            except UNREADABLE as error:
                 raise store_error(self.path, error) from error
 
     def _version(self, connection: sqlite3.Connection) -> int:
@@ -201,7 +218,7 @@ class Database:
         try:
             with closing(_connect(self.path, self._timeout_s)) as connection:
                 connection.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.Error as error:
+        except UNREADABLE as error:
             raise store_error(self.path, error) from error
 
     def _reader(self) -> sqlite3.Connection:
@@ -242,6 +259,7 @@ def _connect(path: Path, timeout_s: float, cache_kib: int = _WRITER_CACHE_KIB) -
         f"{path.as_uri()}?mode=rw", uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False
     )
     try:
+        _offer_functions(connection)
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA cell_size_check = ON")
         connection.execute("PRAGMA fullfsync = ON")  # what macOS calls synced may still be in the drive's cache
@@ -266,13 +284,33 @@ def _attached(connection: sqlite3.Connection, other: tuple[Path, str] | None) ->
         connection.execute(f"DETACH {name}")
 
 
+def _offer_functions(connection: sqlite3.Connection) -> None:
+    """To steps that bring a memory to the present form, and to whoever looks for what is wrong with it."""
+    sqlite_wishes.offer(connection)
+    sqlite_checksums.offer(connection)
+
+
 def _migrate(connection: sqlite3.Connection, version: int) -> None:
     """To be run in a transaction."""
-    sqlite_wishes.offer_to_steps(connection)
     for script in MIGRATIONS[version:]:
         for statement in _statements(script):
             connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+def schema_of_new_memory() -> frozenset[tuple[str, str, str, str | None]]:
+    """Type, name, table and text of everything in it, but for what the index of words makes for itself."""
+    return _schema(MIGRATIONS)
+
+
+@cache
+def _schema(steps: tuple[str, ...]) -> frozenset[tuple[str, str, str, str | None]]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        _offer_functions(connection)
+        for statement in _statements("".join(steps)):
+            connection.execute(statement)
+        query = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE NOT (type = 'table' AND name GLOB 'words_*')"
+        return frozenset(connection.execute(query))
 
 
 def _statements(script: str) -> Iterator[str]:

@@ -8,17 +8,19 @@ import secrets
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import Any
 
 from halo_weave.errors import InputError, StoreConflict, StoreUnavailable
-from halo_weave.memory import sqlite_burials, sqlite_settings, sqlite_snapshots
+from halo_weave.memory import sqlite_burials, sqlite_set_aside, sqlite_settings, sqlite_snapshots
 from halo_weave.memory.numbers import key_of_number, text_of_number
 from halo_weave.memory.records import ChunkKey
 from halo_weave.memory.sqlite_chunks import existing
 from halo_weave.memory.sqlite_database import Database
-from halo_weave.memory.sqlite_rows import Row, stored_number
+from halo_weave.memory.sqlite_rows import Row, checksum, require_sound, stored_number
+from halo_weave.memory.sqlite_table import Table
 
 _MARK = "holds_removed_text"
-_TREE = ("tree", "tree_heads", "tree_snapshots")
+_TREE = ("tree", "tree_heads", "tree_snapshots", "snapshot_chunks")
 _ITSELF_AND_MERGED = (
     "WITH RECURSIVE parts (id) AS"
     " (SELECT ? UNION SELECT chunks.id FROM chunks JOIN parts ON chunks.merged_into = parts.id) SELECT id FROM parts"
@@ -46,26 +48,32 @@ def forget(connection: sqlite3.Connection, keys: Sequence[ChunkKey]) -> None:
         parts = [part for (part,) in connection.execute(_ITSELF_AND_MERGED, (chunk_id,))]
         for part in parts:
             sqlite_burials.remove_of_chunk(connection, part)
-            connection.execute(
-                "INSERT INTO forgotten SELECT id, turn, number, role,"
-                " CASE WHEN merged_into IS NULL THEN first_position END, token_count FROM chunks WHERE id = ?",
-                (part,),
-            )
+            _note_forgotten(connection, part)
             connection.execute("DELETE FROM chunks WHERE id = ?", (part,))
     sqlite_snapshots.forget(connection, positions)
+    sqlite_set_aside.forget(connection, positions)
     # The index of words keeps what left it until all its parts are merged.
     connection.execute("INSERT INTO words (words) VALUES ('optimize')")
-    _mark(connection)
+    mark(connection)
+
+
+def _note_forgotten(connection: sqlite3.Connection, part: int) -> None:
+    row = connection.execute(
+        "SELECT id, turn, number, role, CASE WHEN merged_into IS NULL THEN first_position END, token_count"
+        " FROM chunks WHERE id = ?",
+        (part,),
+    ).fetchone()
+    connection.execute("INSERT INTO forgotten VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
 
 
 def clear(connection: sqlite3.Connection) -> None:
     """Remove everything but the counters, the log, and the keys and positions of what was forgotten."""
     connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
     connection.execute("PRAGMA defer_foreign_keys = ON")  # chunks refer to each other
-    for table in ("vectors", "embedders", "chunks", "burials", "windows", "journal", *_TREE, "notes"):
+    for table in ("vectors", "embedders", "chunks", "burials", "windows", "journal", *_TREE, "notes", "damaged"):
         connection.execute(f"DELETE FROM {table}")
     sqlite_settings.renew_identity(connection)
-    _mark(connection)
+    mark(connection)
 
 
 def erase(database: Database, remove_caches: Callable[[], None]) -> None:
@@ -85,7 +93,8 @@ def finish_erasing(database: Database, remove_caches: Callable[[], None]) -> Non
         _rewrite(database, remove_caches, wait=False)
 
 
-def _mark(connection: sqlite3.Connection) -> None:
+def mark(connection: sqlite3.Connection) -> None:
+    """Whoever opens the memory next writes its file anew."""
     sqlite_settings.set_value(connection, _MARK, secrets.token_hex(8))
 
 
@@ -120,3 +129,16 @@ def require_not_forgotten(connection: sqlite3.Connection, row: Row) -> None:
             f"Chunk {row.key} would begin at position {text_of_number(row.start)}, but positions up to "
             f"{text_of_number(end - 1)} were forgotten and are never used again; nothing was written."
         )
+
+
+def _sound(row: tuple[Any, ...]) -> None:
+    require_sound(row, f"the note that the chunk with id {row[0]} was forgotten is not what was written")
+    stored_number(row[1])
+
+
+TABLE = Table(
+    "forgotten",
+    ("id", "turn", "number", "role", "first_position", "token_count", "checksum"),
+    _sound,
+    lambda row: f"the note that the chunk with id {row['id']} was forgotten",
+)

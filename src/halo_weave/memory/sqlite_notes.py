@@ -9,7 +9,8 @@ from halo_weave.errors import StoreConflict
 from halo_weave.memory.notes_records import DEFAULT_DOCUMENT, NotesOutline, NotesRecord
 from halo_weave.memory.records import require_aware, require_whole_characters
 from halo_weave.memory.sqlite_database import Database
-from halo_weave.memory.sqlite_rows import checksum, microseconds, time_of_microseconds
+from halo_weave.memory.sqlite_rows import checksum, microseconds, require_sound, time_of_microseconds
+from halo_weave.memory.sqlite_table import Table
 
 _COLUMNS = "version, time, origin, command, document, checksum"
 _NOBODYS = NotesRecord(0, datetime(1970, 1, 1, tzinfo=UTC), "", "", DEFAULT_DOCUMENT)
@@ -74,18 +75,25 @@ def insert(connection: sqlite3.Connection, record: NotesRecord) -> None:
     connection.execute("INSERT INTO notes VALUES (?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
 
 
+def repeat_before(connection: sqlite3.Connection, version: int, now: datetime, origin: str) -> None:
+    """Write a version that is the same as the one before it."""
+    before = _NOBODYS if version == 1 else find(connection, version - 1)
+    assert before is not None
+    insert(connection, NotesRecord(version, now, origin, "repair", before.document))
+
+
 def findings(connection: sqlite3.Connection) -> Iterator[str]:
     expected = 1
-    for row in connection.execute(f"SELECT {_COLUMNS} FROM notes ORDER BY version"):
+    for row in connection.execute("SELECT version FROM notes ORDER BY version"):
         if row[0] != expected:
             yield f"Of the notes, version {row[0]} comes where version {expected} should be."
         expected = row[0] + 1
-        if checksum(tuple(row[:-1])) != row[-1]:
-            yield f"Version {row[0]} of the notes is not what was written."
 
 
 def _sound(row: tuple[Any, ...]) -> NotesRecord:
-    version, time, origin, command, document, written = row
-    if checksum(tuple(row[:-1])) != written:
-        raise sqlite3.DatabaseError(f"version {version} of the notes is not what was written")
+    version, time, origin, command, document, _ = row
+    require_sound(row, f"version {version} of the notes is not what was written")
     return NotesRecord(version, time_of_microseconds(time), origin, command, document)
+
+
+TABLE = Table("notes", tuple(_COLUMNS.split(", ")), _sound, lambda row: f"version {row['version']} of the notes")

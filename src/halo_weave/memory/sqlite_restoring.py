@@ -8,8 +8,8 @@ import sqlite3
 from collections.abc import Iterable
 
 from halo_weave.errors import InputError, StoreConflict
-from halo_weave.memory import sqlite_audit
-from halo_weave.memory.numbers import text_of_number
+from halo_weave.memory import sqlite_audit, sqlite_set_aside
+from halo_weave.memory.numbers import key_of_number, text_of_number
 from halo_weave.memory.records import AuditEntry, ChunkKey
 from halo_weave.memory.sqlite_arrivals import FIELDS, SCHEMA, Arrival, merged
 from halo_weave.memory.sqlite_chunks import find, insert
@@ -33,13 +33,14 @@ _IN_PLACE = (
 
 
 def restore(connection: sqlite3.Connection, audit: Iterable[AuditEntry]) -> None:
-    connection.create_function("row_checksum", -1, lambda *row: checksum(row), deterministic=True)
+    connection.create_function("chunk_checksum", -1, lambda *row: checksum(row), deterministic=True)
     connection.create_function("ends_behind", 3, _ends_behind, deterministic=True)
     (last_id,) = connection.execute("SELECT ifnull(max(id), 0) FROM chunks").fetchone()
     change = read_counters(connection).change + 1
     _require_given_out(connection)
     _require_keys_free(connection)
     _require_positions_free(connection)
+    _require_none_set_aside(connection)
     is_changed = _copy(connection, change)
     for arrival in merged(connection, change):
         is_changed = _insert_merged(connection, arrival) or is_changed
@@ -84,6 +85,18 @@ def _require_positions_free(connection: sqlite3.Connection) -> None:
             )
 
 
+def _require_none_set_aside(connection: sqlite3.Connection) -> None:
+    """That no other chunk which was set aside as damaged has these positions; the chunk itself may come back."""
+    for place in sqlite_set_aside.places(connection):
+        taken = connection.execute(
+            f"SELECT turn, number, role, first_position FROM {_NEW} AND first_position < ? AND last_position >= ?"
+            " AND (turn IS NOT ? OR role IS NOT ?) LIMIT 1",
+            (key_of_number(place.end), place.first_position, place.turn, place.role),
+        ).fetchone()
+        if taken is not None:
+            raise sqlite_set_aside.conflict(_key(*taken[:3]), stored_number(taken[3]))
+
+
 def _key(turn: bytes, number: int, role: str) -> ChunkKey:
     return ChunkKey(stored_number(turn), number, role)  # type: ignore[arg-type]
 
@@ -92,7 +105,7 @@ def _copy(connection: sqlite3.Connection, change: int) -> bool:
     (last,) = connection.execute("SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name = 'chunks'").fetchone()
     copied = connection.execute(
         f"INSERT INTO chunks (id, {_COLUMNS}, merged_into, change, checksum)"
-        f" SELECT ?1 + id, {_COLUMNS}, NULL, ?2, row_checksum({_COLUMNS}, NULL, ?2) FROM {_NEW} ORDER BY id",
+        f" SELECT ?1 + id, {_COLUMNS}, NULL, ?2, chunk_checksum({_COLUMNS}, NULL, ?2) FROM {_NEW} ORDER BY id",
         (last, change),
     )
     connection.execute(f"INSERT OR IGNORE INTO wishes SELECT ?1 + id FROM {_NEW} AND is_wish", (last,))

@@ -1,7 +1,9 @@
 """A chunk as a row of the SQLite memory, and back; every row that is read is held against its checksum."""
 
+import hashlib
 import sqlite3
 import zlib
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple, cast
 
@@ -14,6 +16,10 @@ from halo_weave.memory.records import Chunk, ChunkKey, Role
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+
+
+class DamagedRow(sqlite3.DatabaseError):
+    """A row is no longer what was written; the file around it may be sound."""
 
 
 class Row(NamedTuple):
@@ -89,21 +95,34 @@ def chunk_of_row(row: Row, embedder: str | None) -> Chunk:
 
 def sound_row(chunk_id: int, columns: tuple[Any, ...]) -> Row:
     """A row of the columns that were read, if they are what was written."""
-    row = Row(*columns[:-1])
-    if checksum(row) != columns[-1]:
-        raise sqlite3.DatabaseError(f"the chunk with id {chunk_id} is not what was written")
-    return row
+    require_sound(columns, f"the chunk with id {chunk_id} is not what was written")
+    return Row(*columns[:-1])
+
+
+def require_sound(columns: Sequence[Any], problem: str) -> None:
+    """Hold the columns of a row against the checksum behind them."""
+    try:
+        is_sound = checksum(tuple(columns[:-1])) == columns[-1]
+    except UnicodeEncodeError:
+        is_sound = False  # bytes that are no UTF-8, see `sqlite_damage`
+    if not is_sound:
+        raise DamagedRow(problem)
 
 
 def stored_number(key: bytes) -> int:
     try:
         return number_of_key(key)
     except InputError as error:
-        raise sqlite3.DatabaseError("a number is not what was written") from error
+        raise DamagedRow("a number is not what was written") from error
 
 
 def checksum(row: tuple[Any, ...]) -> int:
     return zlib.crc32(msgspec.msgpack.encode(row))
+
+
+def digest(row: tuple[Any, ...]) -> bytes:
+    """Equal for equal rows, and for no others."""
+    return hashlib.blake2b(msgspec.msgpack.encode(row), digest_size=16).digest()
 
 
 def microseconds(time: datetime) -> int:

@@ -210,6 +210,10 @@ _OPENING_OF_TURN = (
     f"(SELECT {_OPENING.format(text='text')} FROM chunks AS opening"
     " WHERE opening.turn = {chunk}.turn AND opening.number = 0 AND opening.role = {chunk}.role)"
 )
+OUTLINES_OF_CHUNKS = (
+    f"SELECT id, turn, role, first_position, time, deleted, {_OPENING_OF_TURN.format(chunk='chunks')}\n"
+    "    FROM chunks WHERE merged_into IS NULL"
+)
 _OUTLINES_FORM = f"""
 CREATE TABLE outlines (
     id INTEGER PRIMARY KEY,
@@ -220,8 +224,7 @@ CREATE TABLE outlines (
     deleted INTEGER NOT NULL,
     opening TEXT
 ) STRICT;
-INSERT INTO outlines SELECT id, turn, role, first_position, time, deleted, {_OPENING_OF_TURN.format(chunk="chunks")}
-    FROM chunks WHERE merged_into IS NULL;
+INSERT INTO outlines {OUTLINES_OF_CHUNKS};
 CREATE TRIGGER outline_of_new_chunk AFTER INSERT ON chunks WHEN new.merged_into IS NULL BEGIN
     INSERT INTO outlines VALUES
         (new.id, new.turn, new.role, new.first_position, new.time, new.deleted, {_OPENING_OF_TURN.format(chunk="new")});
@@ -243,9 +246,10 @@ END;
 """
 
 # Which chunks hold a user's wish. What it is, no trigger can tell: whoever writes a text notes it.
-_WISHES_FORM = """
+WISHES_OF_CHUNKS = "SELECT id FROM chunks WHERE role = 'user' AND is_wish(text)"
+_WISHES_FORM = f"""
 CREATE TABLE wishes (id INTEGER PRIMARY KEY) STRICT;
-INSERT INTO wishes SELECT id FROM chunks WHERE role = 'user' AND is_wish(text);
+INSERT INTO wishes {WISHES_OF_CHUNKS};
 CREATE TRIGGER wish_of_removed_chunk AFTER DELETE ON chunks BEGIN
     DELETE FROM wishes WHERE id = old.id;
 END;
@@ -257,7 +261,16 @@ ALTER TABLE burials ADD COLUMN brightness BLOB;
 """
 
 # How many there are of each, so that nobody has to count; see `sqlite_totals`.
-_TOTALS_FORM = """
+TOTALS_OF_CHUNKS = """SELECT
+    1,
+    ifnull(sum(merged_into IS NULL), 0),
+    ifnull(sum(merged_into IS NULL AND deleted), 0),
+    ifnull(sum(merged_into IS NOT NULL), 0),
+    ifnull(sum(token_count * (merged_into IS NULL)), 0)
+    FROM chunks"""
+TOTALS_OF_VECTORS = """SELECT
+    id, (SELECT count(*) FROM vectors WHERE embedder = embedders.id AND vector IS NOT NULL) FROM embedders"""
+_TOTALS_FORM = f"""
 CREATE TABLE totals (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     chunks INTEGER NOT NULL,
@@ -265,13 +278,7 @@ CREATE TABLE totals (
     merged INTEGER NOT NULL,
     tokens INTEGER NOT NULL
 ) STRICT;
-INSERT INTO totals SELECT
-    1,
-    ifnull(sum(merged_into IS NULL), 0),
-    ifnull(sum(merged_into IS NULL AND deleted), 0),
-    ifnull(sum(merged_into IS NOT NULL), 0),
-    ifnull(sum(token_count * (merged_into IS NULL)), 0)
-    FROM chunks;
+INSERT INTO totals {TOTALS_OF_CHUNKS};
 CREATE TRIGGER totals_with_new_chunk AFTER INSERT ON chunks BEGIN
     UPDATE totals SET
         chunks = chunks + (new.merged_into IS NULL),
@@ -296,8 +303,7 @@ CREATE TRIGGER totals_without_chunk AFTER DELETE ON chunks BEGIN
 END;
 
 CREATE TABLE vector_totals (embedder INTEGER PRIMARY KEY, vectors INTEGER NOT NULL) STRICT;
-INSERT INTO vector_totals SELECT
-    id, (SELECT count(*) FROM vectors WHERE embedder = embedders.id AND vector IS NOT NULL) FROM embedders;
+INSERT INTO vector_totals {TOTALS_OF_VECTORS};
 CREATE TRIGGER vector_total_of_new_embedder AFTER INSERT ON embedders BEGIN
     INSERT INTO vector_totals VALUES (new.id, 0);
 END;
@@ -317,6 +323,106 @@ CREATE TRIGGER vector_total_without_vector AFTER DELETE ON vectors WHEN old.vect
 END;
 """
 
+# Checksums for the rows that had none. What repair sets aside is kept with where it came from; what is known of a
+# chunk's key and positions keeps others from taking them.
+_DAMAGE_FORM = """
+ALTER TABLE counters ADD COLUMN checksum INTEGER;
+UPDATE counters SET checksum = row_checksum('----', id, next_turn, next_position, change);
+ALTER TABLE settings ADD COLUMN checksum INTEGER;
+UPDATE settings SET checksum = row_checksum('tt', CAST(name AS BLOB), CAST(value AS BLOB));
+ALTER TABLE forgotten ADD COLUMN checksum INTEGER;
+UPDATE forgotten SET checksum =
+    row_checksum('---t--', id, turn, number, CAST(role AS BLOB), first_position, token_count);
+ALTER TABLE embedders ADD COLUMN checksum INTEGER;
+UPDATE embedders SET checksum = row_checksum('-t-t', id, CAST(name AS BLOB), dimensions, CAST(type AS BLOB));
+ALTER TABLE vectors ADD COLUMN checksum INTEGER;
+UPDATE vectors SET checksum = row_checksum('----', chunk, embedder, change, vector);
+ALTER TABLE audit ADD COLUMN checksum INTEGER;
+UPDATE audit SET checksum = row_checksum('-tt--t',
+    time, CAST(origin AS BLOB), CAST(action AS BLOB), turn, number, CAST(role AS BLOB));
+
+CREATE TABLE damaged (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    time INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    what TEXT NOT NULL,
+    problem TEXT NOT NULL,
+    content BLOB NOT NULL,
+    turn BLOB,
+    number INTEGER,
+    role TEXT,
+    first_position BLOB,
+    token_count INTEGER
+) STRICT;
+CREATE INDEX damaged_by_turn ON damaged (turn) WHERE turn IS NOT NULL;
+CREATE INDEX damaged_by_position ON damaged (first_position) WHERE first_position IS NOT NULL;
+"""
+
+# Snapshots of the tree share their chunks: what is equal is kept once, found by its digest. A row that was damaged
+# before keeps a checksum that tells so.
+_COPIED = (
+    "turn, number, CAST(role AS BLOB), first_position, last_position, CAST(text AS BLOB), token_ids, piece_lengths,"
+    " time, CAST(metadata AS BLOB)"
+)
+_SHARING_FORM = f"""
+DROP INDEX tree_snapshots_by_version;
+DROP INDEX tree_snapshots_by_position;
+ALTER TABLE tree_snapshots RENAME TO unshared_snapshots;
+CREATE TABLE snapshot_chunks (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    digest BLOB NOT NULL UNIQUE,
+    turn BLOB NOT NULL,
+    number INTEGER NOT NULL,
+    role TEXT NOT NULL,
+    first_position BLOB NOT NULL,
+    last_position BLOB NOT NULL,
+    text TEXT NOT NULL,
+    token_ids BLOB NOT NULL,
+    piece_lengths BLOB NOT NULL,
+    time INTEGER NOT NULL,
+    metadata TEXT,
+    embedder TEXT,
+    vector BLOB,
+    checksum INTEGER NOT NULL
+) STRICT;
+CREATE INDEX snapshot_chunks_by_position ON snapshot_chunks (first_position, last_position);
+CREATE TABLE tree_snapshots (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    path TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    chunk INTEGER NOT NULL,
+    similarity REAL NOT NULL,
+    checksum INTEGER NOT NULL
+) STRICT;
+CREATE INDEX tree_snapshots_by_version ON tree_snapshots (path, version);
+CREATE INDEX tree_snapshots_by_chunk ON tree_snapshots (chunk);
+
+ALTER TABLE unshared_snapshots ADD COLUMN digest BLOB;
+UPDATE unshared_snapshots SET digest = row_digest('--t--t---t', {_COPIED})
+    WHERE checksum = row_checksum('t---t--t---t-t-',
+        CAST(path AS BLOB), version, {_COPIED}, similarity, CAST(embedder AS BLOB), vector);
+CREATE INDEX unshared_snapshots_by_digest ON unshared_snapshots (digest);
+INSERT INTO snapshot_chunks (digest, turn, number, role, first_position, last_position, text, token_ids, piece_lengths,
+        time, metadata, embedder, vector, checksum)
+    SELECT digest, turn, number, role, first_position, last_position, text, token_ids, piece_lengths,
+        time, metadata, embedder, vector,
+        row_checksum('---t--t---tt-', digest, {_COPIED}, CAST(embedder AS BLOB), vector)
+    FROM unshared_snapshots WHERE id IN (SELECT max(id) FROM unshared_snapshots WHERE digest NOT NULL GROUP BY digest);
+UPDATE unshared_snapshots SET digest = CAST('damaged ' || id AS BLOB), checksum = -1 WHERE digest IS NULL;
+INSERT INTO snapshot_chunks (digest, turn, number, role, first_position, last_position, text, token_ids, piece_lengths,
+        time, metadata, embedder, vector, checksum)
+    SELECT digest, turn, number, role, first_position, last_position, text, token_ids, piece_lengths,
+        time, metadata, embedder, vector, -1
+    FROM unshared_snapshots WHERE checksum = -1;
+INSERT INTO tree_snapshots SELECT unshared_snapshots.id, path, version, snapshot_chunks.id, similarity,
+        iif(unshared_snapshots.checksum = -1, -1,
+            row_checksum('t---', CAST(path AS BLOB), version, snapshot_chunks.id, similarity))
+    FROM unshared_snapshots JOIN snapshot_chunks USING (digest) ORDER BY unshared_snapshots.id;
+DELETE FROM sqlite_sequence WHERE name = 'tree_snapshots';
+INSERT INTO sqlite_sequence SELECT 'tree_snapshots', seq FROM sqlite_sequence WHERE name = 'unshared_snapshots';
+DROP TABLE unshared_snapshots;
+"""
+
 MIGRATIONS = (
     _FIRST_FORM,
     _NOTES_FORM,
@@ -325,5 +431,7 @@ MIGRATIONS = (
     _WISHES_FORM,
     _BURIAL_BRIGHTNESS_FORM,
     _TOTALS_FORM,
+    _DAMAGE_FORM,
+    _SHARING_FORM,
 )
 """Step N brings a database of version N to version N + 1."""

@@ -1,23 +1,25 @@
 """What the SQLite memory knows about itself: its identity, and whose vectors the search uses."""
 
+import secrets
 import sqlite3
+from typing import Any
 
 from halo_weave.errors import InputError
 from halo_weave.memory import sqlite_vectors
+from halo_weave.memory.sqlite_rows import DamagedRow, checksum, require_sound
+from halo_weave.memory.sqlite_table import Table
 
 _IDENTITY = "identity"
 _SERVING = "serving_embedder"
 
 
 def value(connection: sqlite3.Connection, name: str) -> str | None:
-    found = connection.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
-    return None if found is None else found[0]
+    found = connection.execute("SELECT name, value, checksum FROM settings WHERE name = ?", (name,)).fetchone()
+    return None if found is None else _sound(found)
 
 
 def set_value(connection: sqlite3.Connection, name: str, text: str) -> None:
-    connection.execute(
-        "INSERT INTO settings VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value", (name, text)
-    )
+    connection.execute("REPLACE INTO settings VALUES (?, ?, ?)", (name, text, checksum((name, text))))
 
 
 def remove_value(connection: sqlite3.Connection, name: str, text: str) -> None:
@@ -28,12 +30,12 @@ def remove_value(connection: sqlite3.Connection, name: str, text: str) -> None:
 def identity(connection: sqlite3.Connection) -> str:
     found = value(connection, _IDENTITY)
     if found is None:
-        raise sqlite3.DatabaseError("it has lost its identity")
+        raise DamagedRow("it has lost its identity")
     return found
 
 
 def renew_identity(connection: sqlite3.Connection) -> None:
-    connection.execute("UPDATE settings SET value = lower(hex(randomblob(16))) WHERE name = ?", (_IDENTITY,))
+    set_value(connection, _IDENTITY, secrets.token_hex(16))
 
 
 def serving_embedder(connection: sqlite3.Connection) -> str | None:
@@ -55,3 +57,11 @@ def require_not_serving(connection: sqlite3.Connection, name: str) -> None:
             f"The vectors of {name} are those that the search uses; let another embedder serve first; "
             "nothing was changed."
         )
+
+
+def _sound(row: tuple[Any, ...]) -> str:
+    require_sound(row, f"what is noted as {row[0]} is not what was written")
+    return str(row[1])
+
+
+TABLE = Table("settings", ("name", "value", "checksum"), _sound, lambda row: f"what is noted as {row['name']}")

@@ -1,6 +1,8 @@
-"""A chunk in a snapshot of the memory tree as a row of the SQLite memory, and back, held against its checksum."""
+"""A chunk in a snapshot of the memory tree as rows of the SQLite memory, and back, held against their checksums.
 
-import sqlite3
+Many snapshots have the same chunk: it is kept once, and each snapshot refers to it.
+"""
+
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -10,7 +12,8 @@ from numpy.typing import NDArray
 from halo_weave.errors import InputError
 from halo_weave.memory.numbers import key_of_number
 from halo_weave.memory.records import Chunk, ChunkKey, Role
-from halo_weave.memory.sqlite_rows import checksum, microseconds, stored_number, time_of_microseconds
+from halo_weave.memory.sqlite_rows import DamagedRow, microseconds, require_sound, stored_number, time_of_microseconds
+from halo_weave.memory.sqlite_table import Table
 from halo_weave.memory.tree_records import SnapshotChunk
 
 Range = tuple[int, int]
@@ -18,11 +21,9 @@ Range = tuple[int, int]
 VECTOR_TYPE = "<f4"
 
 
-class SnapshotRow(NamedTuple):
-    """The columns of `tree_snapshots` in their order, but for the id in front and the checksum behind."""
+class Copy(NamedTuple):
+    """The columns of `snapshot_chunks` that say what a chunk was."""
 
-    path: str
-    version: int
     turn: bytes
     number: int
     role: str
@@ -33,28 +34,34 @@ class SnapshotRow(NamedTuple):
     piece_lengths: bytes
     time: int
     metadata: str | None
-    similarity: float
-    embedder: str | None
-    vector: bytes | None
 
     @property
     def positions(self) -> Range:
         return stored_number(self.first_position), stored_number(self.last_position) + 1
 
 
-_COLUMNS = ", ".join(f"tree_snapshots.{name}" for name in ("id", *SnapshotRow._fields, "checksum"))
-INSERT = (
-    f"INSERT INTO tree_snapshots ({', '.join(SnapshotRow._fields)}, checksum)"
-    f" VALUES ({', '.join('?' * (len(SnapshotRow._fields) + 1))})"
-)
-SELECT = f"SELECT {_COLUMNS} FROM tree_snapshots"
+class Shared(NamedTuple):
+    """A row of `snapshot_chunks`; the vector may change, the copy never does."""
+
+    id: int
+    copy: Copy
+    embedder: str | None
+    vector: bytes | None
 
 
-def row_of(path: str, version: int, one: SnapshotChunk) -> SnapshotRow:
+class Reference(NamedTuple):
+    """A row of `tree_snapshots`: a snapshot has a chunk, and how near it was."""
+
+    id: int
+    path: str
+    version: int
+    chunk: int
+    similarity: float
+
+
+def copy_of(one: SnapshotChunk) -> Copy:
     chunk = one.chunk
-    return SnapshotRow(
-        path=path,
-        version=version,
+    return Copy(
         turn=key_of_number(chunk.key.turn),
         number=chunk.key.index,
         role=chunk.key.role,
@@ -65,24 +72,12 @@ def row_of(path: str, version: int, one: SnapshotChunk) -> SnapshotRow:
         piece_lengths=chunk.packed_lengths,
         time=microseconds(chunk.time),
         metadata=None if chunk.metadata is None else msgspec.json.encode(chunk.metadata).decode(),
-        similarity=float(one.similarity),
-        embedder=one.embedder,
-        vector=None if one.vector is None else blob(one.vector),
     )
 
 
-def chunk_of(number: int, row: SnapshotRow) -> SnapshotChunk:
-    chunk = Chunk(
-        key=ChunkKey(stored_number(row.turn), row.number, cast(Role, row.role)),
-        text=row.text,
-        packed_ids=row.token_ids,
-        packed_lengths=row.piece_lengths,
-        first_position=stored_number(row.first_position),
-        time=time_of_microseconds(row.time),
-        metadata=None if row.metadata is None else msgspec.json.decode(row.metadata),
-    )
-    vector = None if row.vector is None else np.frombuffer(row.vector, dtype=VECTOR_TYPE).astype(np.float32)
-    return SnapshotChunk(chunk, row.similarity, row.embedder, vector, number)
+def chunk_of(reference: Reference, shared: Shared) -> SnapshotChunk:
+    vector = None if shared.vector is None else np.frombuffer(shared.vector, dtype=VECTOR_TYPE).astype(np.float32)
+    return SnapshotChunk(_chunk(shared.copy), reference.similarity, shared.embedder, vector, reference.id)
 
 
 def blob(vector: NDArray[Any]) -> bytes:
@@ -91,8 +86,46 @@ def blob(vector: NDArray[Any]) -> bytes:
     return vector.astype(VECTOR_TYPE).tobytes()
 
 
-def sound(columns: tuple[Any, ...]) -> tuple[int, SnapshotRow]:
-    row = SnapshotRow(*columns[1:-1])
-    if checksum(row) != columns[-1]:
-        raise sqlite3.DatabaseError(f"chunk {columns[0]} in a snapshot of the memory tree is not what was saved")
-    return columns[0], row
+def sound_reference(columns: tuple[Any, ...]) -> Reference:
+    require_sound(
+        columns[1:], f"chunk {columns[0]} in a snapshot of the memory at {columns[1]!r} is not what was saved"
+    )
+    return Reference(*columns[:-1])
+
+
+def sound_shared(columns: tuple[Any, ...]) -> Shared:
+    require_sound(columns[1:], f"chunk {columns[0]} of the snapshots is not what was saved")
+    number, _, *copy, embedder, vector, _ = columns
+    return Shared(number, Copy(*copy), embedder, vector)
+
+
+def _require_readable(columns: tuple[Any, ...]) -> None:
+    shared = sound_shared(columns)
+    if _chunk(shared.copy).end_position != shared.copy.positions[1]:
+        raise DamagedRow(f"chunk {shared.id} of the snapshots has other positions than it says")
+
+
+def _chunk(copy: Copy) -> Chunk:
+    return Chunk(
+        key=ChunkKey(stored_number(copy.turn), copy.number, cast(Role, copy.role)),
+        text=copy.text,
+        packed_ids=copy.token_ids,
+        packed_lengths=copy.piece_lengths,
+        first_position=stored_number(copy.first_position),
+        time=time_of_microseconds(copy.time),
+        metadata=None if copy.metadata is None else msgspec.json.decode(copy.metadata),
+    )
+
+
+SHARED = Table(
+    "snapshot_chunks",
+    ("id", "digest", *Copy._fields, "embedder", "vector", "checksum"),
+    _require_readable,
+    lambda row: f"a chunk of the snapshots with id {row['id']}",
+)
+REFERENCES = Table(
+    "tree_snapshots",
+    (*Reference._fields, "checksum"),
+    sound_reference,
+    lambda row: f"a chunk in the snapshot of version {row['version']} of the memory at {row['path']!r}",
+)

@@ -1,7 +1,8 @@
 """The memory in one SQLite file. All SQL of the project is in the modules named sqlite_*."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.errors import InputError, StoreDamaged
+from halo_weave.errors import InputError, StoreDamaged, StoreError
 from halo_weave.memory import (
     sqlite_arrivals,
     sqlite_audit,
@@ -18,13 +19,16 @@ from halo_weave.memory import (
     sqlite_forgetting,
     sqlite_kept,
     sqlite_outlines,
+    sqlite_repair,
     sqlite_restoring,
+    sqlite_set_aside,
     sqlite_settings,
     sqlite_totals,
     sqlite_vectors,
     sqlite_verify,
     sqlite_wishes,
 )
+from halo_weave.memory.damage_records import Repaired, SetAside
 from halo_weave.memory.kept_records import Kept, RestoredKept
 from halo_weave.memory.numbers import key_of_number, require_number
 from halo_weave.memory.records import (
@@ -68,7 +72,12 @@ from halo_weave.memory.sqlite_tree import SqliteTree
 from halo_weave.memory.sqlite_vector_sets import SqliteVectors
 from halo_weave.memory.sqlite_windows import SqliteWindows
 from halo_weave.memory.sqlite_words import SqliteWords
+from halo_weave.memory.store import Store
 from halo_weave.memory.word_index import INDEX_FROM_CHUNKS
+
+
+class _DryRun(Exception):
+    """Takes a transaction back."""
 
 
 class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
@@ -133,6 +142,7 @@ class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
                 row = row_of_chunk(chunk, change)
                 require_given_out(row, counters)
                 sqlite_forgetting.require_not_forgotten(connection, row)
+                sqlite_set_aside.require_free(connection, row)
                 require_new(connection, row)
                 ids.append(insert(connection, row))
             set_change(connection, change)
@@ -159,7 +169,8 @@ class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
     def next_index(self, turn: int, role: Role) -> int:
         query = (
             "SELECT ifnull(max(number) + 1, 0) FROM (SELECT turn, number, role FROM chunks"
-            " UNION ALL SELECT turn, number, role FROM forgotten) WHERE turn = ? AND role = ?"
+            " UNION ALL SELECT turn, number, role FROM forgotten"
+            " UNION ALL SELECT turn, number, role FROM damaged) WHERE turn = ? AND role = ?"
         )
         with self._database.reading() as connection:
             (index,) = connection.execute(query, (key_of_number(turn), role)).fetchone()
@@ -318,6 +329,38 @@ class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
         except StoreDamaged as error:
             findings.append(str(error))
         return findings
+
+    def repair(self, *, dry_run: bool = False) -> Repaired:
+        if not self.verify():
+            return Repaired()
+        outcome = Repaired()
+        with suppress(_DryRun), self._database.writing() as connection:
+            outcome = sqlite_repair.repair(connection, self._clock())
+            left = sqlite_verify.findings(connection) + sqlite_verify.findings_in_words(connection)
+            if left:
+                raise StoreDamaged(
+                    f"The memory {self.path} is damaged beyond its rows ({left[0].removesuffix('.')}), which cannot be "
+                    "repaired; restore a backup of it. Nothing was changed."
+                )
+            if dry_run:
+                raise _DryRun
+        if not dry_run:
+            self._words.remove_index()
+        return outcome
+
+    def set_aside(self) -> list[SetAside]:
+        with self._database.reading() as connection:
+            return sqlite_set_aside.entries(connection)
+
+    @contextmanager
+    def repaired_copy(self) -> Iterator[tuple[Store, Repaired]]:
+        with self._database.copied_file() as file, closing(SqliteStore(file, clock=self._clock)) as copy:
+            try:
+                with copy._database.writing(durable=False) as connection:
+                    outcome = sqlite_repair.repair(connection, self._clock())
+            except StoreError as error:
+                raise type(error)(str(error).replace(str(file), str(self.path))) from error
+            yield copy, outcome
 
     def close(self) -> None:
         self._words.close()

@@ -4,6 +4,8 @@ import sqlite3
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from halo_weave.memory.sqlite_schema import TOTALS_OF_CHUNKS, TOTALS_OF_VECTORS
+
 
 class Totals(NamedTuple):
     """`chunks`, `deleted` and `tokens` leave out what was merged away."""
@@ -27,6 +29,13 @@ def vectors_by_embedder(connection: sqlite3.Connection) -> dict[str, int]:
         " WHERE vectors > 0 ORDER BY name"
     )
     return dict(rows.fetchall())
+
+
+def count_again(connection: sqlite3.Connection) -> None:
+    connection.execute("DELETE FROM totals")
+    connection.execute(f"INSERT INTO totals {TOTALS_OF_CHUNKS}")
+    connection.execute("DELETE FROM vector_totals")
+    connection.execute(f"INSERT INTO vector_totals {TOTALS_OF_VECTORS}")
 
 
 def findings(connection: sqlite3.Connection) -> Iterator[str]:

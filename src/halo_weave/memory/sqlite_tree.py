@@ -12,7 +12,8 @@ from halo_weave.errors import InputError, StoreConflict
 from halo_weave.memory import sqlite_snapshots
 from halo_weave.memory.kept_records import KeptVersion
 from halo_weave.memory.sqlite_database import Database
-from halo_weave.memory.sqlite_rows import checksum, microseconds, time_of_microseconds
+from halo_weave.memory.sqlite_rows import checksum, microseconds, require_sound, time_of_microseconds
+from halo_weave.memory.sqlite_table import Table
 from halo_weave.memory.tree_paths import SLASH, is_under
 from halo_weave.memory.tree_records import (
     SnapshotChunk,
@@ -167,16 +168,37 @@ def insert(connection: sqlite3.Connection, saved: TreeVersion) -> None:
     _set_head(connection, saved.path, saved.version, times[1])
 
 
+def missing_heads(connection: sqlite3.Connection) -> list[tuple[str, int]]:
+    """Versions that are noted as the last of their entry, but are not there."""
+    query = (
+        "SELECT path, version FROM tree_heads WHERE NOT EXISTS (SELECT 1 FROM tree"
+        " WHERE tree.path = tree_heads.path AND tree.version = tree_heads.version) ORDER BY path"
+    )
+    return connection.execute(query).fetchall()
+
+
+def repeat_before(connection: sqlite3.Connection, path: str, version: int, now: datetime, origin: str) -> None:
+    """Write a version that is the same as the latest one before it; a deletion if there is none."""
+    query = "SELECT max(version) FROM tree WHERE path = ? AND version < ?"
+    (latest,) = connection.execute(query, (path, version)).fetchone()
+    before = None if latest is None else find(connection, path, latest)
+    created, content = (now, None) if before is None else (before.created, before.content)
+    insert(connection, TreeVersion(path, version, created, now, origin, content))
+
+
+def note_heads_again(connection: sqlite3.Connection) -> list[str]:
+    """Where the last version is not noted as such; gives the paths."""
+    query = "SELECT path, max(version), time FROM tree GROUP BY path"
+    noted = dict(connection.execute("SELECT path, version FROM tree_heads"))
+    wrong = [row for row in connection.execute(query) if noted.get(row[0]) != row[1]]
+    for path, version, time in wrong:
+        _set_head(connection, path, version, time)
+    return [path for path, *_ in wrong]
+
+
 def findings(connection: sqlite3.Connection) -> Iterator[str]:
-    for row in connection.execute(f"SELECT {_VERSION} FROM tree"):
-        try:
-            _sound(row)
-        except (sqlite3.DatabaseError, InputError) as error:
-            yield f"Version {row[1]} of the memory at {row[0]!r} cannot be read: {error}."
     heads = dict(connection.execute("SELECT path, max(version) FROM tree GROUP BY path").fetchall())
-    for path, version, accessed, written in connection.execute("SELECT * FROM tree_heads"):
-        if checksum((path, version, accessed)) != written:
-            yield f"What is noted of the memory at {path!r} is not what was saved."
+    for path, version in connection.execute("SELECT path, version FROM tree_heads"):
         if heads.pop(path, None) != version:
             yield f"Version {version} of the memory at {path!r} is not its last one."
     for path in heads:
@@ -259,7 +281,29 @@ def _set_head(connection: sqlite3.Connection, path: str, version: int, accessed:
 
 
 def _sound(row: tuple[Any, ...]) -> TreeVersion:
-    path, version, created, time, origin, content, written = row
-    if checksum(row[:-1]) != written:
-        raise sqlite3.DatabaseError(f"version {version} of the memory at {path!r} is not what was saved")
+    path, version, created, time, origin, content, _ = row
+    require_sound(row, f"version {version} of the memory at {path!r} is not what was saved")
     return TreeVersion(path, version, time_of_microseconds(created), time_of_microseconds(time), origin, content)
+
+
+def _sound_head(row: tuple[Any, ...]) -> None:
+    require_sound(row, f"what is noted of the memory at {row[0]!r} is not what was saved")
+    time_of_microseconds(row[2])
+
+
+TABLES = (
+    Table(
+        "tree",
+        ("path", "version", "created", "time", "origin", "content", "checksum"),
+        _sound,
+        lambda row: f"version {row['version']} of the memory at {row['path']!r}",
+        has_rowid=False,
+    ),
+    Table(
+        "tree_heads",
+        ("path", "version", "accessed", "checksum"),
+        _sound_head,
+        lambda row: f"which version of the memory at {row['path']!r} is the last",
+        has_rowid=False,
+    ),
+)

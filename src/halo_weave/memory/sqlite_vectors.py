@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from halo_weave.errors import InputError
 from halo_weave.memory.records import VectorChanges, VectorMatrix
+from halo_weave.memory.sqlite_rows import checksum, require_sound
+from halo_weave.memory.sqlite_table import Table
 
 Vector = NDArray[np.floating[Any]]
 _TYPES = ("float16", "float32")
@@ -20,17 +22,19 @@ class KnownEmbedder(NamedTuple):
     dimensions: int
     type: str
 
+    def is_sound(self, chunk: int, change: int, vector: bytes | None, written: int) -> bool:
+        return checksum((chunk, self.id, change, vector)) == written and (
+            vector is None or len(vector) == self.dimensions * np.dtype(self.type).itemsize
+        )
+
     def matrix(self, blobs: list[bytes]) -> VectorMatrix:
-        width = self.dimensions * np.dtype(self.type).itemsize
-        if any(len(blob) != width for blob in blobs):
-            raise sqlite3.DatabaseError("a vector does not have the length of its embedder's")
         flat = np.frombuffer(b"".join(blobs), dtype=np.dtype(self.type).newbyteorder("<"))
         return flat.reshape(len(blobs), self.dimensions).astype(self.type)
 
 
 def known_embedder(connection: sqlite3.Connection, name: str) -> KnownEmbedder | None:
-    found = connection.execute("SELECT id, dimensions, type FROM embedders WHERE name = ?", (name,)).fetchone()
-    return None if found is None else KnownEmbedder(*found)
+    found = connection.execute(f"SELECT {EMBEDDERS.listed} FROM embedders WHERE name = ?", (name,)).fetchone()
+    return None if found is None else _sound_embedder(found)
 
 
 def put(
@@ -48,19 +52,23 @@ def put(
         for step, chunk_id in enumerate(kept, start=1)
     ]
     connection.executemany(
-        "INSERT INTO vectors (chunk, embedder, change, vector) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (chunk, embedder) DO UPDATE SET change = excluded.change, vector = excluded.vector",
-        rows,
+        "INSERT INTO vectors (chunk, embedder, change, vector, checksum) VALUES (?, ?, ?, ?, ?)"
+        " ON CONFLICT (chunk, embedder)"
+        " DO UPDATE SET change = excluded.change, vector = excluded.vector, checksum = excluded.checksum",
+        ((*row, checksum(row)) for row in rows),
     )
     return kept
 
 
 def remove(connection: sqlite3.Connection, chunk: int, change: int) -> int:
     """Remove a chunk's vectors, with change numbers from `change` + 1 on; gives the last number used."""
-    rows = connection.execute("SELECT id FROM vectors WHERE chunk = ? AND vector IS NOT NULL", (chunk,)).fetchall()
-    for (row,) in rows:
+    query = "SELECT id, embedder FROM vectors WHERE chunk = ? AND vector IS NOT NULL"
+    for row, embedder in connection.execute(query, (chunk,)).fetchall():
         change += 1
-        connection.execute("UPDATE vectors SET vector = NULL, change = ? WHERE id = ?", (change, row))
+        connection.execute(
+            "UPDATE vectors SET vector = NULL, change = ?, checksum = ? WHERE id = ?",
+            (change, checksum((chunk, embedder, change, None)), row),
+        )
     return change
 
 
@@ -70,8 +78,9 @@ def drop(connection: sqlite3.Connection, embedder: str, change: int) -> int:
     if known is None:
         return 0
     return connection.execute(
-        "UPDATE vectors SET vector = NULL, change = ? + numbered.place FROM"
-        " (SELECT id, row_number() OVER (ORDER BY id) AS place FROM vectors WHERE embedder = ? AND vector IS NOT NULL)"
+        "UPDATE vectors SET vector = NULL, change = ?1 + numbered.place,"
+        " checksum = row_checksum('----', chunk, embedder, ?1 + numbered.place, NULL) FROM"
+        " (SELECT id, row_number() OVER (ORDER BY id) AS place FROM vectors WHERE embedder = ?2 AND vector IS NOT NULL)"
         " AS numbered WHERE vectors.id = numbered.id",
         (change, known.id),
     ).rowcount
@@ -82,15 +91,18 @@ def since(connection: sqlite3.Connection, embedder: str, change: int, limit: int
     if known is None:
         return VectorChanges(change, _ids([]), np.empty((0, 0), dtype=np.float32), _ids([]))
     rows = connection.execute(
-        "SELECT chunk, vector, change FROM vectors WHERE embedder = ? AND change > ? ORDER BY change LIMIT ?",
+        "SELECT chunk, change, vector, checksum FROM vectors WHERE embedder = ? AND change > ? ORDER BY change LIMIT ?",
         (known.id, change, limit),
     ).fetchall()
-    present = [(chunk, vector) for chunk, vector, _ in rows if vector is not None]
+    sound = [
+        (chunk, vector) for chunk, number, vector, written in rows if known.is_sound(chunk, number, vector, written)
+    ]
+    present = [(chunk, vector) for chunk, vector in sound if vector is not None]
     return VectorChanges(
-        change_number=rows[-1][2] if rows else change,
+        change_number=rows[-1][1] if rows else change,
         ids=_ids([chunk for chunk, _ in present]),
         vectors=known.matrix([vector for _, vector in present]),
-        removed=_ids([chunk for chunk, vector, _ in rows if vector is None]),
+        removed=_ids([chunk for chunk, vector in sound if vector is None]),
     )
 
 
@@ -99,11 +111,11 @@ def by_ids(connection: sqlite3.Connection, embedder: str, ids: Sequence[int]) ->
     if known is None:
         return _ids([]), np.empty((0, 0), dtype=np.float32)
     rows = connection.execute(
-        "SELECT chunk, vector FROM vectors WHERE embedder = ? AND vector IS NOT NULL"
+        "SELECT chunk, change, vector, checksum FROM vectors WHERE embedder = ? AND vector IS NOT NULL"
         " AND chunk IN (SELECT value FROM json_each(?))",
         (known.id, msgspec.json.encode(list(ids)).decode()),
     )
-    found = dict(rows.fetchall())
+    found = {chunk: vector for chunk, change, vector, written in rows if known.is_sound(chunk, change, vector, written)}
     present = [chunk_id for chunk_id in ids if chunk_id in found]
     return _ids(present), known.matrix([found[chunk_id] for chunk_id in present])
 
@@ -136,11 +148,10 @@ def _require_embedder(connection: sqlite3.Connection, name: str, vectors: Mappin
         first = next(iter(vectors.values()))
         if first.ndim != 1 or first.size == 0 or first.dtype.name not in _TYPES:
             raise InputError(f"A vector of {name} is not a row of float16 or float32 values.")
-        connection.execute(
-            "INSERT INTO embedders (name, dimensions, type) VALUES (?, ?, ?)", (name, first.size, first.dtype.name)
-        )
-        known = known_embedder(connection, name)
-        assert known is not None
+        (number,) = connection.execute("SELECT ifnull(max(id), 0) + 1 FROM embedders").fetchone()
+        row = (number, name, first.size, first.dtype.name)
+        connection.execute("INSERT INTO embedders VALUES (?, ?, ?, ?, ?)", (*row, checksum(row)))
+        known = KnownEmbedder(number, first.size, first.dtype.name)
     return known
 
 
@@ -170,3 +181,27 @@ def _blob(chunk_id: int, vector: Vector, embedder: str, known: KnownEmbedder) ->
 
 def _ids(ids: list[int]) -> NDArray[np.int64]:
     return np.array(ids, dtype=np.int64)
+
+
+def _sound_embedder(row: tuple[Any, ...]) -> KnownEmbedder:
+    number, name, dimensions, kind, _ = row
+    require_sound(row, f"what is known of the embedder {name} is not what was written")
+    return KnownEmbedder(number, dimensions, kind)
+
+
+def _require_sound_vector(row: tuple[Any, ...]) -> None:
+    require_sound(row, f"a vector of the chunk with id {row[0]} is not what was written")
+
+
+EMBEDDERS = Table(
+    "embedders",
+    ("id", "name", "dimensions", "type", "checksum"),
+    _sound_embedder,
+    lambda row: f"what is known of the embedder {row['name']}",
+)
+VECTORS = Table(
+    "vectors",
+    ("chunk", "embedder", "change", "vector", "checksum"),
+    _require_sound_vector,
+    lambda row: f"a vector of the chunk with id {row['chunk']}",
+)

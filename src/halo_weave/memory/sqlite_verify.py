@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Callable, Iterator
 
-from halo_weave.errors import InputError
 from halo_weave.memory import (
     sqlite_burials,
     sqlite_notes,
@@ -11,33 +10,42 @@ from halo_weave.memory import (
     sqlite_settings,
     sqlite_totals,
     sqlite_tree,
-    sqlite_windows,
+    sqlite_wishes,
 )
 from halo_weave.memory.numbers import text_of_number
-from halo_weave.memory.sqlite_rows import COLUMNS, chunk_of_row, sound_row, stored_number
+from halo_weave.memory.sqlite_damage import TABLES, damages
+from halo_weave.memory.sqlite_database import schema_of_new_memory
+from halo_weave.memory.sqlite_rows import stored_number
+from halo_weave.memory.sqlite_table import Table
+from halo_weave.memory.sqlite_texts import any_text, printable
 
 Check = Callable[[sqlite3.Connection], Iterator[str]]
+NUMBERED = ("chunks", "audit", "journal", "tree_snapshots", "snapshot_chunks", "damaged")
+"""Tables in which the number of a row is never used again."""
 
 
 def findings(connection: sqlite3.Connection) -> list[str]:
     checks: tuple[Check, ...] = (
         _pages,
+        _schema,
         _references,
         _identity,
-        _rows,
+        *(_rows_of(table) for table in TABLES),
         _positions,
         _forgotten,
         _counters,
         _totals,
+        _sequences,
         _members_of_words,
         _outlines,
+        _wishes,
         _vectors,
-        _windows,
         _burials,
         _notes,
         _tree,
     )
-    return [finding for check in checks for finding in _found_by(check, connection)]
+    with any_text(connection):
+        return [finding for check in checks for finding in _found_by(check, connection)]
 
 
 def quick_findings(connection: sqlite3.Connection) -> list[str]:
@@ -52,21 +60,21 @@ def findings_in_words(connection: sqlite3.Connection) -> list[str]:
 
 def _found_by(check: Check, connection: sqlite3.Connection) -> Iterator[str]:
     try:
-        yield from check(connection)
-    except sqlite3.DatabaseError as error:
-        yield f"The check of {check.__name__.strip('_').replace('_', ' ')} could not be finished: {error}."
+        yield from map(printable, check(connection))
+    except Exception as error:  # a check that cannot be finished is a finding, whatever stopped it
+        yield printable(f"The check of {check.__name__.strip('_').replace('_', ' ')} could not be finished: {error}.")
 
 
 def _pages(connection: sqlite3.Connection) -> Iterator[str]:
     for (message,) in connection.execute("PRAGMA integrity_check"):
         if message != "ok":
-            yield f"SQLite finds: {message}."
+            yield f"SQLite finds: {' '.join(message.split())}."
 
 
 def _pages_alone(connection: sqlite3.Connection) -> Iterator[str]:
     for (message,) in connection.execute("PRAGMA quick_check"):
         if message != "ok":
-            yield f"SQLite finds: {message}."
+            yield f"SQLite finds: {' '.join(message.split())}."
 
 
 def _references(connection: sqlite3.Connection) -> Iterator[str]:
@@ -74,14 +82,21 @@ def _references(connection: sqlite3.Connection) -> Iterator[str]:
         yield f"Row {row} of {table} refers to something that is not in {parent}."
 
 
-def _rows(connection: sqlite3.Connection) -> Iterator[str]:
-    for chunk_id, *columns in connection.execute(f"SELECT id, {COLUMNS} FROM chunks ORDER BY id"):
-        try:
-            row = sound_row(chunk_id, tuple(columns))
-            if chunk_of_row(row, None).token_count != row.token_count:
-                yield f"The chunk with id {chunk_id} has another number of tokens than it says."
-        except (sqlite3.DatabaseError, InputError) as error:
-            yield f"The chunk with id {chunk_id} cannot be read: {error}."
+def _schema(connection: sqlite3.Connection) -> Iterator[str]:
+    """SQLite takes any form that it can read; a flipped bit in it may turn a condition round."""
+    query = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
+    present = set(connection.execute(query))
+    for kind, name, *_ in sorted(schema_of_new_memory() - present):
+        yield f"The {kind} {name} does not have the form that this program gives it."
+
+
+def _rows_of(table: Table) -> Check:
+    def check(connection: sqlite3.Connection) -> Iterator[str]:
+        for damage in damages(connection, table):
+            yield f"{damage.problem[:1].upper()}{damage.problem[1:]}."
+
+    check.__name__ = f"rows_of_{table.name}"
+    return check
 
 
 def _positions(connection: sqlite3.Connection) -> Iterator[str]:
@@ -134,6 +149,17 @@ def _totals(connection: sqlite3.Connection) -> Iterator[str]:
     yield from sqlite_totals.findings(connection)
 
 
+def _sequences(connection: sqlite3.Connection) -> Iterator[str]:
+    """What SQLite keeps so that the number of a row is never used again."""
+    last = dict(connection.execute("SELECT name, seq FROM sqlite_sequence"))
+    for table in NUMBERED:
+        (highest,) = connection.execute(f"SELECT max(id) FROM {table}").fetchone()
+        if highest is not None and highest > (last.pop(table, None) or 0):
+            yield f"The next row of {table} would get a number that was used before."
+    for table in last.keys() - set(NUMBERED):
+        yield f"There is a number for rows of {table}, which is no table of the memory."
+
+
 def _members_of_words(connection: sqlite3.Connection) -> Iterator[str]:
     for kind, query in (
         ("lacks", "SELECT id FROM searchable EXCEPT SELECT id FROM words_docsize"),
@@ -147,6 +173,10 @@ def _outlines(connection: sqlite3.Connection) -> Iterator[str]:
     yield from sqlite_outlines.findings(connection)
 
 
+def _wishes(connection: sqlite3.Connection) -> Iterator[str]:
+    yield from sqlite_wishes.findings(connection)
+
+
 def _vectors(connection: sqlite3.Connection) -> Iterator[str]:
     for (chunk_id,) in connection.execute(
         "SELECT chunk FROM vectors WHERE vector IS NOT NULL AND chunk NOT IN (SELECT id FROM searchable)"
@@ -157,10 +187,6 @@ def _vectors(connection: sqlite3.Connection) -> Iterator[str]:
         " length(vector) != dimensions * CASE type WHEN 'float16' THEN 2 ELSE 4 END"
     ):
         yield f"The vector of {name} for the chunk with id {chunk_id} has a wrong length."
-
-
-def _windows(connection: sqlite3.Connection) -> Iterator[str]:
-    yield from sqlite_windows.findings(connection)
 
 
 def _burials(connection: sqlite3.Connection) -> Iterator[str]:

@@ -1,15 +1,25 @@
 """Windows, their burials and their journals in the SQLite memory."""
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from halo_weave.errors import StoreConflict
+from halo_weave.errors import StoreConflict, StoreDamaged
 from halo_weave.memory import sqlite_burials
 from halo_weave.memory.numbers import key_of_number
 from halo_weave.memory.records import ChunkKey
 from halo_weave.memory.sqlite_database import Database
-from halo_weave.memory.sqlite_rows import checksum, microseconds, stored_number, time_of_microseconds
+from halo_weave.memory.sqlite_indexes import indexes_made_again
+from halo_weave.memory.sqlite_rows import (
+    DamagedRow,
+    checksum,
+    microseconds,
+    require_sound,
+    stored_number,
+    time_of_microseconds,
+)
+from halo_weave.memory.sqlite_table import Table
+from halo_weave.memory.sqlite_texts import any_text, printable
 from halo_weave.memory.window_records import (
     BurialGap,
     BurialPlace,
@@ -48,7 +58,13 @@ class SqliteWindows:
     def window(self, window_id: str) -> WindowRecord | None:
         with self._database.reading() as connection:
             row = connection.execute(f"SELECT {_WINDOW}, checksum FROM windows WHERE id = ?", (window_id,)).fetchone()
-            return None if row is None else _sound_window(row)
+            try:
+                return None if row is None else _sound_window(row)
+            except DamagedRow as error:
+                raise StoreDamaged(
+                    f"What was saved of the window {row[1]} is damaged; delete the window, or set it aside with "
+                    "`halo-weave memory repair`. What was said in it is still in the memory."
+                ) from error
 
     def window_version(self, window_id: str) -> int:
         with self._database.reading() as connection:
@@ -56,17 +72,19 @@ class SqliteWindows:
 
     def windows(self) -> list[WindowOutline]:
         query = "SELECT id, name, version, saved_at, length(state) FROM windows ORDER BY saved_at DESC, id"
-        with self._database.reading() as connection:
-            return [
-                WindowOutline(window_id, name, version, time_of_microseconds(saved_at), size)
-                for window_id, name, version, saved_at, size in connection.execute(query)
-            ]
+        with self._database.reading() as connection, any_text(connection):
+            return [_outline(*row) for row in connection.execute(query)]
 
     def delete_window(self, window_id: str) -> bool:
         with self._database.writing() as connection:
-            connection.execute("DELETE FROM journal WHERE window = ?", (window_id,))
-            sqlite_burials.remove_of_window(connection, window_id)
-            return connection.execute("DELETE FROM windows WHERE id = ?", (window_id,)).rowcount > 0
+            try:
+                return _delete(connection, window_id)
+            except sqlite3.DatabaseError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:
+                    raise
+                # One of its rows is damaged, and so is not in an index as it is in its table.
+                with indexes_made_again(connection, "journal", "burials", "windows"):
+                    return _delete(connection, window_id)
 
     def burials(self, window_id: str, *, before: BurialPlace | None = None, limit: int = 1000) -> list[BurialRecord]:
         with self._database.reading() as connection:
@@ -102,29 +120,50 @@ class SqliteWindows:
             connection.execute("DELETE FROM journal WHERE window = ? AND turn = ?", (window_id, key_of_number(turn)))
 
 
+def _delete(connection: sqlite3.Connection, window_id: str) -> bool:
+    connection.execute("DELETE FROM journal WHERE window = ?", (window_id,))
+    sqlite_burials.remove_of_window(connection, window_id)
+    return connection.execute("DELETE FROM windows WHERE id = ?", (window_id,)).rowcount > 0
+
+
 def _version(connection: sqlite3.Connection, window_id: str) -> int:
     found = connection.execute("SELECT version FROM windows WHERE id = ?", (window_id,)).fetchone()
     return found[0] if found else 0
 
 
+def _outline(window_id: Any, name: Any, version: Any, saved_at: Any, size: Any) -> WindowOutline:
+    """Also of a damaged window, which is read here without being held against its checksum."""
+    try:
+        time = time_of_microseconds(saved_at)
+    except (OverflowError, TypeError):
+        time = time_of_microseconds(0)
+    version, size = (number if isinstance(number, int) else 0 for number in (version, size))
+    return WindowOutline(printable(str(window_id)), printable(str(name)), version, time, size)
+
+
 def _sound_window(row: tuple[Any, ...]) -> WindowRecord:
-    window_id, name, state, version, saved_at, written = row
-    if checksum(row[:-1]) != written:
-        raise sqlite3.DatabaseError(f"the window {window_id} is not what was saved")
+    window_id, name, state, version, saved_at, _ = row
+    require_sound(row, f"the window {window_id} is not what was saved")
     return WindowRecord(window_id, name, state, version, time_of_microseconds(saved_at))
 
 
 def _sound_entry(row: tuple[Any, ...]) -> JournalEntry:
-    window_id, turn, payload, written = row
-    if checksum(row[:-1]) != written:
-        raise sqlite3.DatabaseError(f"the journal of window {window_id} is not what was written")
+    window_id, turn, payload, _ = row
+    require_sound(row, f"the journal of the window {window_id} is not what was written")
     return JournalEntry(stored_number(turn), payload)
 
 
-def findings(connection: sqlite3.Connection) -> Iterator[str]:
-    for row in connection.execute(f"SELECT {_WINDOW}, checksum FROM windows"):
-        if checksum(tuple(row[:-1])) != row[-1]:
-            yield f"The window {row[0]} is not what was saved."
-    for number, *row in connection.execute("SELECT id, window, turn, payload, checksum FROM journal"):
-        if checksum(tuple(row[:-1])) != row[-1]:
-            yield f"Entry {number} in the journal of window {row[0]} is not what was written."
+TABLES = (
+    Table(
+        "windows",
+        (*_WINDOW.split(", "), "checksum"),
+        _sound_window,
+        lambda row: f"the window {row['name']} with the id {row['id']}",
+    ),
+    Table(
+        "journal",
+        ("window", "turn", "payload", "checksum"),
+        _sound_entry,
+        lambda row: f"an entry in the journal of the window {row['window']}",
+    ),
+)

@@ -1,8 +1,10 @@
 """Which chunks of the SQLite memory hold a user's wish; noted when they are written, as no query could tell."""
 
 import sqlite3
+from collections.abc import Iterator
 
 from halo_weave.memory.sqlite_rows import Row
+from halo_weave.memory.sqlite_schema import WISHES_OF_CHUNKS
 from halo_weave.text.wishes import is_wish
 
 LONGEST_TURN = 8
@@ -25,6 +27,15 @@ def newest(connection: sqlite3.Connection, most: int) -> list[int]:
     return [chunk_id for (chunk_id,) in connection.execute(query, (LONGEST_TURN, most))]
 
 
-def offer_to_steps(connection: sqlite3.Connection) -> None:
-    """Lets a step that brings the memory to the present form ask what is a wish."""
+def findings(connection: sqlite3.Connection) -> Iterator[str]:
+    for kind, query in (
+        ("is not noted", f"{WISHES_OF_CHUNKS} EXCEPT SELECT id FROM wishes"),
+        ("is wrongly noted", f"SELECT id FROM wishes EXCEPT {WISHES_OF_CHUNKS}"),
+    ):
+        for (chunk_id,) in connection.execute(query):
+            yield f"The chunk with id {chunk_id} {kind} as a wish."
+
+
+def offer(connection: sqlite3.Connection) -> None:
+    """`is_wish(text)`, which no query could tell by itself."""
     connection.create_function("is_wish", 1, is_wish, deterministic=True)

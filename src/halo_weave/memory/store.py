@@ -5,6 +5,7 @@ acknowledged survives a crash of the process and of the machine. A store may be 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from halo_weave.memory.damage_records import Repaired, SetAside
 from halo_weave.memory.kept_records import Kept, RestoredKept
 from halo_weave.memory.notes_store import NotesStore
 from halo_weave.memory.records import (
@@ -266,6 +268,21 @@ class Store(NotesStore, TreeStore, WindowStore, Protocol):
 
     def verify(self) -> list[str]:
         """Everything that is wrong, a sentence each. Reads the whole memory, while others go on reading and writing."""
+        ...
+
+    def repair(self, *, dry_run: bool = False) -> Repaired:
+        """Set damaged rows aside and make again what follows from others; `verify` finds nothing afterwards.
+
+        All in one transaction. StoreDamaged, and no change, if more is damaged than rows.
+        """
+        ...
+
+    def set_aside(self) -> list[SetAside]:
+        """What repairs have taken out, in their order."""
+        ...
+
+    def repaired_copy(self) -> AbstractContextManager[tuple["Store", Repaired]]:
+        """A copy without what is damaged, gone in the end. The memory itself stays as it is."""
         ...
 
     def close(self) -> None: ...

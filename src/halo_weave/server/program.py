@@ -23,6 +23,7 @@ from halo_weave.server.feed import Feed
 from halo_weave.server.figures import TurnFigures
 from halo_weave.server.jobs import Jobs
 from halo_weave.server.refusals import NotFound
+from halo_weave.server.shapes import SavedSize
 from halo_weave.server.temporary_files import TemporaryFiles
 from halo_weave.server.turn_queue import TurnQueue
 from halo_weave.session.hub import Hub
@@ -76,8 +77,8 @@ class Program:
         self.notes = self.tools.notes
         self.jobs = Jobs(lambda: self.bulletin.tell("jobs", "status"))
         self.turns = TurnQueue(lambda: self.bulletin.tell("windows", "status"), self.lose_engine)
-        self.saved_sizes: dict[tuple[str, int], tuple[int, int]] = {}
-        """Tokens and messages of closed windows by id and version, for `status`."""
+        self.saved_sizes: dict[tuple[str, int], SavedSize] = {}
+        """Of closed windows by id and version, for `status`."""
         self._hub: Hub | None = None
         self._feeds: dict[str, Feed] = {}
         self._lock = threading.RLock()

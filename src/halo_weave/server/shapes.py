@@ -1,7 +1,7 @@
 """What travels between page and server, as it is declared; numbers without a limit are decimal text."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -95,7 +95,15 @@ class EventShape(msgspec.Struct):
     data: dict[str, Any]
 
 
+class SavedSize(NamedTuple):
+    tokens: int = 0
+    messages: int = 0
+    problem: str = ""
+
+
 class WindowEntry(msgspec.Struct):
+    """`problem` says what is wrong with a window that cannot be opened, and is empty otherwise."""
+
     id: str
     name: str
     saved_at: datetime
@@ -103,6 +111,7 @@ class WindowEntry(msgspec.Struct):
     doing: str
     tokens: int
     messages: int
+    problem: str = ""
 
 
 class AbilityShape(msgspec.Struct):

@@ -6,7 +6,7 @@ from halo_weave import __version__
 from halo_weave.errors import HaloError
 from halo_weave.memory.window_records import WindowOutline
 from halo_weave.server.program import Program
-from halo_weave.server.shapes import AbilityShape, EngineStatus, MemoryStatus, Status, WindowEntry
+from halo_weave.server.shapes import AbilityShape, EngineStatus, MemoryStatus, SavedSize, Status, WindowEntry
 from halo_weave.session.saved_window import SavedWindow, decoded
 
 _NOT_YET = AbilityShape(False, "The model is not there yet.")
@@ -25,13 +25,10 @@ def windows(program: Program) -> list[WindowEntry]:
     for outline in outlines:
         window = opened.get(outline.id)
         if window is None:
-            tokens, messages = _saved_size(program, outline)
-            doing = ""
+            size, doing = _saved_size(program, outline), ""
         else:
-            tokens, messages, doing = window.tokens, window.messages, window.doing
-        entries.append(
-            WindowEntry(outline.id, outline.name, outline.saved_at, window is not None, doing, tokens, messages)
-        )
+            size, doing = SavedSize(window.tokens, window.messages), window.doing
+        entries.append(WindowEntry(outline.id, outline.name, outline.saved_at, window is not None, doing, *size))
     return entries
 
 
@@ -73,18 +70,24 @@ def _memory(program: Program) -> MemoryStatus:
     )
 
 
-def _saved_size(program: Program, outline: WindowOutline) -> tuple[int, int]:
-    """Tokens and messages of a window that is not open; reading them takes time."""
+def _saved_size(program: Program, outline: WindowOutline) -> SavedSize:
+    """Of a window that is not open; reading it takes time."""
     known, sizes = (outline.id, outline.version), program.saved_sizes
-    if known not in sizes:
-        record = program.memory.store.window(outline.id)
-        try:
-            saved = None if record is None else decoded(record.state, record.name)
-        except HaloError:
-            saved = None  # said when it is opened
-        size = sizes[known] = (0, 0) if saved is None else (_saved_tokens(saved), saved.messages)
-        return size
-    return sizes[known]
+    if known in sizes:
+        return sizes[known]
+    size = _read_size(program, outline.id)
+    if not size.problem:
+        sizes[known] = size
+    return size
+
+
+def _read_size(program: Program, window_id: str) -> SavedSize:
+    try:
+        record = program.memory.store.window(window_id)
+        saved = None if record is None else decoded(record.state, record.name)
+    except HaloError as error:
+        return SavedSize(problem=str(error))
+    return SavedSize() if saved is None else SavedSize(_saved_tokens(saved), saved.messages)
 
 
 def _saved_tokens(saved: SavedWindow) -> int:

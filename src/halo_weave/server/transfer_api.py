@@ -22,10 +22,18 @@ class Offered(msgspec.Struct):
     bytes: int
 
 
+class ExportQuery(msgspec.Struct):
+    """With `skip_damaged` what is damaged is left out of the file; without it, it refuses the export."""
+
+    skip_damaged: bool = False
+
+
 def _export(call: Call) -> Download:
-    store = call.program.memory.store
+    store, query = call.program.memory.store, call.query
     return call.program.downloads.make(
-        lambda path: export_memory(store, path), f"halo-weave-{utc_now():%Y-%m-%d}.jsonl", "application/jsonl"
+        lambda path: export_memory(store, path, skip_damaged=query.skip_damaged),
+        f"halo-weave-{utc_now():%Y-%m-%d}.jsonl",
+        "application/jsonl",
     )
 
 
@@ -95,11 +103,21 @@ def _in_words(imported: Imported) -> str:
 
 
 ENDPOINTS = [
-    Endpoint("GET", "/api/export", "The whole memory as one file.", _export, None, media_type="application/jsonl"),
+    Endpoint(
+        "GET",
+        "/api/export",
+        "The whole memory as one file.",
+        _export,
+        None,
+        media_type="application/jsonl",
+        query=ExportQuery,
+    ),
     Endpoint(
         "POST", "/api/import", "Take a file into the memory, all or nothing.", _import, Job, status=202, takes_file=True
     ),
-    Endpoint("POST", "/api/export", "Prepare the export for one download.", _offer_export, Offered),
+    Endpoint(
+        "POST", "/api/export", "Prepare the export for one download.", _offer_export, Offered, query=ExportQuery
+    ),
     Endpoint(
         "POST", "/api/backup", "Prepare a copy of the memory's database for one download.", _offer_backup, Offered
     ),

@@ -151,7 +151,7 @@ def _capture(call: Call) -> CaptureFolder:
 
 
 def _capture_folder(window_id: str, started: datetime) -> Any:
-    return paths.data_folder() / "captures" / f"{started:%Y-%m-%d-%H%M%S}-{window_id}"
+    return paths.captures_folder() / f"{started:%Y-%m-%d-%H%M%S}-{window_id}"
 
 
 _WINDOW = "/api/windows/{window}"

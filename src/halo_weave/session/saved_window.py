@@ -83,7 +83,10 @@ def decoded(state: bytes, name: str) -> SavedWindow:
     try:
         window = msgspec.msgpack.decode(state, type=SavedWindow)
     except msgspec.MsgspecError as error:
-        raise StoreDamaged(f"What was saved of the window {name} cannot be read: {error}.") from error
+        raise StoreDamaged(
+            f"What was saved of the window {name} cannot be read ({error}); delete the window. What was said in it is "
+            "still in the memory."
+        ) from error
     if window.format_version > FORMAT_VERSION:
         raise StoreDamaged(f"The window {name} was saved by a newer version of the program.")
     return window

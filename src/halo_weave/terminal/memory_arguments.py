@@ -28,6 +28,7 @@ def add_transfer_commands(commands: Any, settings: argparse.ArgumentParser) -> N
     export = add_command(commands, "export", with_settings(_export), "write the whole memory into one file", [flags])
     export.add_argument("file", type=Path, metavar="FILE", help="where to; compressed if it ends in .gz")
     export.add_argument("--overwrite", action="store_true", help="replace a file that is there")
+    export.add_argument("--skip-damaged", action="store_true", help="leave out what is damaged, and say what that is")
     bring = add_command(
         commands,
         "import",
@@ -57,6 +58,9 @@ def add_memory_commands(commands: Any, settings: argparse.ArgumentParser) -> Non
     backup = add("backup", _backup, "copy the memory into one file, while others go on using it")
     backup.add_argument("file", type=Path, metavar="FILE", help="where to; nothing may be there yet")
     add("verify", _verify, "read the whole memory and say everything that is wrong")
+    repair = add("repair", _repair, "set damaged rows aside, so that everything else works")
+    repair.add_argument("--dry-run", action="store_true", help="say what would be done, and change nothing")
+    add("damaged", _damaged, "show what repairs have set aside")
     _add_yes_flag(add("clear", _clear, "make a backup, then empty the memory"))
     forget = add("forget", _forget, "remove a turn or chunk, or all that is deleted, from the file for ever")
     _add_address(forget, is_optional=True)
@@ -128,7 +132,13 @@ def _time(text: str) -> datetime:
 def _export(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import transfer_commands
 
-    return transfer_commands.export(settings, arguments.file, overwrite=arguments.overwrite, as_json=arguments.json)
+    return transfer_commands.export(
+        settings,
+        arguments.file,
+        overwrite=arguments.overwrite,
+        skip_damaged=arguments.skip_damaged,
+        as_json=arguments.json,
+    )
 
 
 def _import(settings: "Settings", arguments: argparse.Namespace) -> int:
@@ -192,6 +202,18 @@ def _verify(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import memory_commands
 
     return memory_commands.verify(settings, as_json=arguments.json)
+
+
+def _repair(settings: "Settings", arguments: argparse.Namespace) -> int:
+    from halo_weave.terminal import repair_commands
+
+    return repair_commands.repair(settings, is_dry_run=arguments.dry_run, as_json=arguments.json)
+
+
+def _damaged(settings: "Settings", arguments: argparse.Namespace) -> int:
+    from halo_weave.terminal import repair_commands
+
+    return repair_commands.damaged(settings, as_json=arguments.json)
 
 
 def _clear(settings: "Settings", arguments: argparse.Namespace) -> int:

@@ -14,9 +14,11 @@ from halo_weave.terminal.progress import ProgressLine
 from halo_weave.transfer import Imported, Progress, ProgressCallback, export_memory, import_file
 
 
-def export(settings: Settings, file: Path, *, overwrite: bool, as_json: bool) -> int:
+def export(settings: Settings, file: Path, *, overwrite: bool, skip_damaged: bool, as_json: bool) -> int:
     with opened_memory(settings) as memory, ProgressLine("chunks") as line:
-        exported = export_memory(memory.store, file, overwrite=overwrite, progress=_shown_on(line))
+        exported = export_memory(
+            memory.store, file, overwrite=overwrite, skip_damaged=skip_damaged, progress=_shown_on(line)
+        )
     if as_json:
         write_json({"file": str(file.absolute())} | msgspec.structs.asdict(exported))
     else:
@@ -24,6 +26,9 @@ def export(settings: Settings, file: Path, *, overwrite: bool, as_json: bool) ->
             f"{counted(exported.chunks, 'chunk')} ({exported.deleted_chunks:,} deleted) with "
             f"{counted(exported.tokens, 'token')} written to {file} ({exported.bytes / 1e6:,.1f} MB)."
         )
+        if exported.left_out:
+            output.write_line(f"{counted(len(exported.left_out), 'damaged record')} left out:")
+            output.write_line("\n".join(f"  {one.what}: {one.problem}" for one in exported.left_out))
     return 0
 
 

@@ -8,14 +8,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from halo_weave.errors import StoreUnavailable
+import msgspec
+
+from halo_weave.errors import StoreDamaged, StoreUnavailable
 from halo_weave.memory.kept_records import KeptVersion
 from halo_weave.memory.notes_records import NotesRecord
 from halo_weave.memory.records import AuditEntry, Record, utc_now
 from halo_weave.memory.store import FIRST_POSITION, Store
 from halo_weave.transfer.kept_format import line_of_kept
 from halo_weave.transfer.new_file import new_file
-from halo_weave.transfer.outcome import BATCH, Exported, Progress, ProgressCallback, no_progress
+from halo_weave.transfer.outcome import BATCH, Exported, LeftOut, Progress, ProgressCallback, no_progress
 from halo_weave.transfer.own_format import (
     Header,
     header_of,
@@ -27,6 +29,8 @@ from halo_weave.transfer.own_format import (
 )
 
 _ATTEMPTS = 3
+_EXPORTED = ("chunks", "audit", "notes", "tree", "tree_snapshots", "snapshot_chunks")
+"""From where what is damaged would have been in the file."""
 _TREE_BATCH = 16
 """Each may have a snapshot of many chunks."""
 
@@ -37,14 +41,30 @@ def export_memory(
     *,
     now: datetime | None = None,
     overwrite: bool = False,
+    skip_damaged: bool = False,
     progress: ProgressCallback = no_progress,
 ) -> Exported:
     """Write all chunks, notes and the tree to `path`, compressed if it ends in `.gz`; never all of it is in RAM.
 
     The file is of one moment: if others change the memory meanwhile, the export begins again, three times at most.
+    What is damaged refuses the export, or is left out by working on a copy from which it was taken out.
     """
+    now = now or utc_now()
+    if not skip_damaged:
+        try:
+            return _export(store, path, now, overwrite, progress)
+        except StoreDamaged as error:
+            raise StoreDamaged(
+                f"{str(error).removesuffix('.')}; `halo-weave export --skip-damaged FILE` exports the rest."
+            ) from error
+    with store.repaired_copy() as (copy, repaired):
+        left_out = [LeftOut(one.what, one.problem) for one in repaired.set_aside if one.source in _EXPORTED]
+        return msgspec.structs.replace(_export(copy, path, now, overwrite, progress), left_out=left_out)
+
+
+def _export(store: Store, path: Path, now: datetime, overwrite: bool, progress: ProgressCallback) -> Exported:
     with new_file(path, overwrite=overwrite) as file:
-        header = _write_of_one_moment(store, file, path, now or utc_now(), progress)
+        header = _write_of_one_moment(store, file, path, now, progress)
         file.flush()
         size = file.tell()
     return Exported(header.chunks, header.deleted_chunks, header.tokens, size)

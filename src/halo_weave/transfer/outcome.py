@@ -21,6 +21,13 @@ class Progress(NamedTuple):
 ProgressCallback = Callable[[Progress], None]
 
 
+class LeftOut(msgspec.Struct, frozen=True):
+    """Something damaged that is not in an export: what it is, and what is wrong with it."""
+
+    what: str
+    problem: str
+
+
 class Exported(msgspec.Struct, frozen=True):
     """`deleted_chunks` are among `chunks`."""
 
@@ -28,6 +35,7 @@ class Exported(msgspec.Struct, frozen=True):
     deleted_chunks: int
     tokens: int
     bytes: int
+    left_out: list[LeftOut] = []
 
 
 class Imported(msgspec.Struct, frozen=True):

@@ -33,7 +33,9 @@ export class WindowRow extends HTMLElement {
   show(entry) {
     this.#entry = entry;
     this.#name.textContent = entry.name;
-    this.#facts.textContent = entry.doing || `${shortTime(entry.saved_at)} · ${count(entry.tokens)} living`;
+    const facts = entry.problem ? "damaged" : `${count(entry.tokens)} living`;
+    this.#facts.textContent = entry.doing || `${shortTime(entry.saved_at)} · ${facts}`;
+    this.#facts.title = entry.problem ?? "";
     this.#marks.replaceChildren(...marks(entry));
     if (entry.isCurrent) this.#open.setAttribute("aria-current", "true");
     else this.#open.removeAttribute("aria-current");
