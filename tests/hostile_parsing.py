@@ -20,7 +20,7 @@ from halo_weave.memory.query_terms import terms_of
 from halo_weave.memory.sqlite_tokenizer import Tokenizer
 from halo_weave.memory.tree_paths import path_of_text
 from halo_weave.server.endpoints import key_of_text
-from halo_weave.server.markdown import readable
+from halo_weave.server.plain_text import readable
 from halo_weave.terminal.address import address_of_text
 from halo_weave.terminal.output import harmless
 from halo_weave.text.chunking import chunks_of

@@ -45,6 +45,7 @@ ENDPOINTS = [
 def create_app(program: Program, host: str = "127.0.0.1", token: str | None = None) -> ASGIApp:
     """The program stays the caller's to close. `token` is needed unless `host` is this machine alone."""
     threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="server")
+    apart = ThreadPoolExecutor(1, thread_name_prefix="server apart")
     described = encoded(openapi.description(ENDPOINTS))
     mcp = McpOverHttp(lambda: program.tools.assistants)
 
@@ -55,13 +56,15 @@ def create_app(program: Program, host: str = "127.0.0.1", token: str | None = No
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         async with mcp.running():
             yield
-        threads.shutdown(wait=False, cancel_futures=True)
+        for pool in (threads, apart):
+            pool.shutdown(wait=False, cancel_futures=True)
 
     app = Starlette(
         routes=[
             *StaticFiles().routes(),
             Route("/openapi.json", description),
-            *routes(program, ENDPOINTS, threads),
+            *routes(program, [one for one in ENDPOINTS if not one.is_apart], threads),
+            *routes(program, [one for one in ENDPOINTS if one.is_apart], apart),
             *Sockets(program, threads).routes(),
             *mcp.routes(),
         ],

@@ -89,7 +89,9 @@ class Call:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """`answer` runs in a thread. `body`, `query` and `reply` are types that msgspec knows."""
+    """`answer` runs in a thread, and if it `is_apart`, in one of its own, where it waits for nothing but its like.
+
+    `body`, `query` and `reply` are types that msgspec knows."""
 
     method: Method
     path: str
@@ -101,6 +103,7 @@ class Endpoint:
     status: int = 200
     takes_file: bool = False
     media_type: str = "application/json"
+    is_apart: bool = False
 
 
 def key_of_text(text: str) -> ChunkKey:

@@ -21,6 +21,7 @@ from halo_weave.server.feed import Feed
 from halo_weave.server.figures import TurnFigures
 from halo_weave.server.jobs import Jobs
 from halo_weave.server.refusals import NotFound
+from halo_weave.server.rendering import Rendering
 from halo_weave.server.turn_queue import TurnQueue
 from halo_weave.session.hub import Hub
 from halo_weave.session.reflection import Reflecting
@@ -55,6 +56,7 @@ class Program:
         self.settings = layers.load()
         self.bulletin = Bulletin()
         self.figures = TurnFigures()
+        self.rendering = Rendering()
         settings = self.settings
         settings.memory.file.parent.mkdir(parents=True, exist_ok=True)
         self.memory = open_memory(
@@ -160,6 +162,7 @@ class Program:
         self.turns.close()
         self._reflecting.close()
         self.jobs.close()
+        self.rendering.close()
         if self._hub is not None:
             self._hub.close()
         self.is_saved.set()
