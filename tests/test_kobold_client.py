@@ -24,7 +24,7 @@ from halo_weave.errors import (
 )
 from loopback_server import Answer, Handler, LoopbackServer
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 Message = dict[str, Any]
 STREAM = "/api/extra/generate/stream"
 PROMPT = [Placed(index, 97 + index) for index in range(3)]

@@ -26,7 +26,7 @@ from halo_weave.engine.kobold.sessions import NoSuchContext, ServerBusy, Session
 from halo_weave.engine.protocol import AttentionChoice, GenerationSettings, Placed, Step, Token
 from halo_weave.errors import SettingError
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 
 
 class WatchedEngine(EchoEngine):

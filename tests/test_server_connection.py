@@ -16,7 +16,7 @@ from halo_weave.engine.server_connection import Interruption, ServerConnection
 from halo_weave.errors import EngineProtocolError, EngineUnavailable, HaloError, SettingError
 from loopback_server import Answer, Body, LoopbackServer
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 
 
 class PlainConnection(ServerConnection):

@@ -103,7 +103,8 @@ class EchoEngine:
     def said_last(self, token_ids: Sequence[int]) -> str:
         """The text of the last turn that was closed, or everything if none was."""
         text = self.detokenize(token_ids)
-        turns = re.findall(r"<\|im_start\|>\w+\n(.*?)<\|im_end\|>", text, re.DOTALL)
+        closed, end, _ = text.rpartition("<|im_end|>")  # behind it the end would be looked for again and again
+        turns = re.findall(r"<\|im_start\|>\w+\n(.*?)<\|im_end\|>", closed + end, re.DOTALL)
         return f"You said: {turns[-1] if turns else text}"
 
 
@@ -136,9 +137,10 @@ class EchoContext:
         inserted = [index for start, end in changes.inserted for index in range(start, end)]
         decoded = [index for index in inserted if wanted[index] not in self._kept]
         removed = self._tokens if clean else [self._tokens[i] for run in changes.removed for i in range(*run)]
+        staying = set(wanted)
         report = SyncReport(
             kept=sum(run.length for run in changes.kept),
-            removed=len([token for token in removed if token not in set(wanted)]),
+            removed=sum(token not in staying for token in removed),
             restored=len(inserted) - len(decoded),
             decoded=len(decoded),
             seconds=time.perf_counter() - started,

@@ -14,6 +14,8 @@ _LONG_LENGTH_BYTES = 8
 _DECIMAL = re.compile(r"0|[1-9][0-9]*", re.ASCII)
 # Python refuses to convert more than 4,300 digits at once, and may be set to refuse more than 640.
 _DIGITS_AT_ONCE = 600
+_MOST_DIGITS = 100_000
+"""That are read: the time grows faster than their number."""
 _SHOWN_CHARACTERS = 60
 
 
@@ -54,6 +56,8 @@ def number_of_text(text: object) -> int:
     """Plain ASCII digits without a sign, spaces or leading zeros; anything else is refused."""
     if not isinstance(text, str) or not _DECIMAL.fullmatch(text):
         raise InputError(f"{_shown(repr(text))} is not a whole number from 0, written as text in plain digits.")
+    if len(text) > _MOST_DIGITS:
+        raise InputError(f"{_shown(text)} has {len(text):,} digits, but at most {_MOST_DIGITS:,} are read.")
     return _number(text)
 
 

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from halo_weave.errors import StoreConflict, StoreUnavailable
 from halo_weave.memory.numbers import key_of_number, text_of_number
 from halo_weave.memory.partial_files import partial_file
+from halo_weave.memory import sqlite_wishes
 from halo_weave.memory.records import Record
 from halo_weave.memory.sqlite_errors import read_only, store_error
 from halo_weave.memory.sqlite_rows import Row, row_of_chunk, stored_number
-from halo_weave.text.wishes import is_wish
 
 SCHEMA = "arrivals"
 """The name under which the file is attached to the memory."""
@@ -80,7 +80,7 @@ def _fill(connection: sqlite3.Connection, records: Iterable[Record]) -> None:
 
 
 def _values(row: Row, target: int | None) -> tuple[Any, ...]:
-    is_wishing = target is None and row.role == "user" and is_wish(row.text)
+    is_wishing = target is None and sqlite_wishes.is_of_user(row.role, row.text)
     return *(getattr(row, name) for name in FIELDS), key_of_number(row.end - 1), target, is_wishing
 
 

@@ -71,16 +71,16 @@ def stored_of_turns(connection: sqlite3.Connection, turns: Iterable[int]) -> lis
     return sorted(found, key=lambda stored: stored.chunk.first_position)
 
 
-def insert(connection: sqlite3.Connection, row: Row) -> int:
+def insert(connection: sqlite3.Connection, row: Row, *, is_wish: bool) -> int:
     chunk_id = connection.execute(_INSERT, (*row, checksum(row))).lastrowid
     assert chunk_id is not None
-    sqlite_wishes.note(connection, chunk_id, row)
+    sqlite_wishes.note(connection, chunk_id, is_wish=is_wish)
     return chunk_id
 
 
 def update(connection: sqlite3.Connection, chunk_id: int, row: Row) -> None:
+    """Whether it is a wish is noted by whoever changes its text."""
     connection.execute(_UPDATE, (*(getattr(row, name) for name in _CHANGING), checksum(row), chunk_id))
-    sqlite_wishes.note(connection, chunk_id, row)
 
 
 def mark_changed(connection: sqlite3.Connection, ids: Iterable[int], change: int) -> None:

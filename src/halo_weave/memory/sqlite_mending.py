@@ -14,6 +14,7 @@ from halo_weave.memory import (
     sqlite_forgetting,
     sqlite_notes,
     sqlite_settings,
+    sqlite_totals,
     sqlite_tree,
     sqlite_verify,
 )

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from halo_weave.errors import InputError, StoreConflict
-from halo_weave.memory import sqlite_audit, sqlite_set_aside
+from halo_weave.memory import sqlite_audit, sqlite_set_aside, sqlite_wishes
 from halo_weave.memory.numbers import key_of_number, text_of_number
 from halo_weave.memory.records import AuditEntry, ChunkKey
 from halo_weave.memory.sqlite_arrivals import FIELDS, SCHEMA, Arrival, merged
@@ -120,5 +120,6 @@ def _insert_merged(connection: sqlite3.Connection, arrival: Arrival) -> bool:
     target = find(connection, row.turn, arrival.target, row.role)
     if target is None or not target[1].start < row.start < row.end <= target[1].end:
         raise InputError(f"Chunk {row.key} is not part of the one that it was merged into; nothing was changed.")
-    insert(connection, row._replace(merged_into=target[0]))
+    is_wish = sqlite_wishes.is_of_user(row.role, row.text)
+    insert(connection, row._replace(merged_into=target[0]), is_wish=is_wish)
     return True

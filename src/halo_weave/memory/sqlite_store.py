@@ -134,17 +134,18 @@ class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
     def write_chunks(self, chunks: Sequence[Chunk]) -> list[int]:
         if not chunks:
             return []
+        are_wishes = [sqlite_wishes.is_of_user(chunk.key.role, chunk.text) for chunk in chunks]
         with self._database.writing() as connection:
             counters = read_counters(connection)
             change = counters.change + 1
             ids = []
-            for chunk in chunks:
+            for chunk, is_wish in zip(chunks, are_wishes, strict=True):
                 row = row_of_chunk(chunk, change)
                 require_given_out(row, counters)
                 sqlite_forgetting.require_not_forgotten(connection, row)
                 sqlite_set_aside.require_free(connection, row)
                 require_new(connection, row)
-                ids.append(insert(connection, row))
+                ids.append(insert(connection, row, is_wish=is_wish))
             set_change(connection, change)
         return ids
 
@@ -252,7 +253,9 @@ class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
             change = read_counters(connection).change + 1
             # The right one goes first: until then the positions of both would overlap.
             update(connection, right_id, right_row._replace(merged_into=left_id, change=change))
-            update(connection, left_id, merged(left_row, right_row)._replace(change=change))
+            joined = merged(left_row, right_row)._replace(change=change)
+            update(connection, left_id, joined)
+            sqlite_wishes.note(connection, left_id, is_wish=sqlite_wishes.is_of_user(joined.role, joined.text))
             for chunk_id in (left_id, right_id):
                 change = sqlite_vectors.remove(connection, chunk_id, change)
             set_change(connection, change)

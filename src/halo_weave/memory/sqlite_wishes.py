@@ -3,7 +3,6 @@
 import sqlite3
 from collections.abc import Iterator
 
-from halo_weave.memory.sqlite_rows import Row
 from halo_weave.memory.sqlite_schema import WISHES_OF_CHUNKS
 from halo_weave.text.wishes import is_wish
 
@@ -11,9 +10,14 @@ LONGEST_TURN = 8
 """Chunks of a turn in which a person wishes something; what is longer was pasted, and its orders are to others."""
 
 
-def note(connection: sqlite3.Connection, chunk_id: int, row: Row) -> None:
-    """Of a row that was written or has changed."""
-    if row.role == "user" and is_wish(row.text):
+def is_of_user(role: str, text: str) -> bool:
+    """Asked before the transaction where that can be done: others wait for it, and a text may be long."""
+    return role == "user" and is_wish(text)
+
+
+def note(connection: sqlite3.Connection, chunk_id: int, *, is_wish: bool) -> None:
+    """Of a text that was written or has changed."""
+    if is_wish:
         connection.execute("INSERT OR IGNORE INTO wishes VALUES (?)", (chunk_id,))
     else:
         connection.execute("DELETE FROM wishes WHERE id = ?", (chunk_id,))

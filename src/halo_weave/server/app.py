@@ -32,7 +32,7 @@ from halo_weave.server.websocket import Sockets
 _CHAT = [*windows_api.ENDPOINTS, *chunks_api.ENDPOINTS]
 _MEMORY = [*memory_api.ENDPOINTS, *notes_api.ENDPOINTS, *tree_api.ENDPOINTS, *settings_api.ENDPOINTS]
 _HEALTH = [*memory_api.STATUS_ENDPOINTS, *health_api.ENDPOINTS]
-ENDPOINTS = [*_CHAT, *_MEMORY, *transfer_api.ENDPOINTS, *_HEALTH]
+ENDPOINTS = [*_CHAT, *_MEMORY, *memory_api.RENDERING_ENDPOINTS, *transfer_api.ENDPOINTS, *_HEALTH]
 
 
 def create_app(program: Program, host: str = "127.0.0.1", token: str | None = None) -> ASGIApp:
@@ -56,6 +56,7 @@ def create_app(program: Program, host: str = "127.0.0.1", token: str | None = No
             Route("/openapi.json", description),
             *routes(program, _CHAT, lanes.chat),
             *routes(program, _MEMORY, lanes.memory),
+            *routes(program, memory_api.RENDERING_ENDPOINTS, lanes.rendering),
             *routes(program, transfer_api.ENDPOINTS, lanes.transfer),
             *routes(program, _HEALTH, lanes.health),
             *Sockets(program, lanes).routes(),

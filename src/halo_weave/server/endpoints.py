@@ -79,7 +79,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """`answer` runs in a thread. `body`, `query` and `reply` are types that msgspec knows."""
+    """`answer` runs in a thread; `body`, `query` and `reply` are types that msgspec knows."""
 
     method: Method
     path: str

@@ -13,6 +13,8 @@ class Lanes(NamedTuple):
     """Windows and what is done in them."""
     memory: ThreadPoolExecutor
     """Search, notes, memory tree and settings."""
+    rendering: ThreadPoolExecutor
+    """Markdown, one text after the other: its process takes one at a time."""
     transfer: ThreadPoolExecutor
     """Whole copies of the memory, which may take minutes."""
 
@@ -22,7 +24,13 @@ class Lanes(NamedTuple):
 
 
 def new_lanes() -> Lanes:
-    return Lanes(_lane("health", 4), _lane("chat", 16), _lane("memory", 8), _lane("transfer", TRANSFERS_AT_ONCE))
+    return Lanes(
+        health=_lane("health", 4),
+        chat=_lane("chat", 16),
+        memory=_lane("memory", 8),
+        rendering=_lane("rendering", 1),
+        transfer=_lane("transfer", TRANSFERS_AT_ONCE),
+    )
 
 
 def _lane(name: str, threads: int) -> ThreadPoolExecutor:

@@ -18,14 +18,22 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
-from pygments.util import ClassNotFound
 
-LONGEST_LINE, LONGEST_TEXT, LONGEST_COLOURED = 10_000, 100_000, 60_000
-"""Longer texts are shown without Markdown, and longer code without colours, so that no text takes long."""
+from halo_weave.server.plain_text import BIDI, isolated, plain, readable
+
+LONGEST_LINE, LONGEST_TEXT, LONGEST_COLOURED = 10_000, 100_000, 5_000
+"""Longer texts are shown without Markdown, and longer code without colours, so that few texts take long."""
+LANGUAGES = frozenset({
+    "asm", "awk", "bash", "c", "c#", "c++", "clojure", "cmake", "cpp", "cs", "csharp", "css", "dart", "diff",
+    "docker", "dockerfile", "elixir", "erlang", "fortran", "go", "golang", "graphql", "groovy", "haskell", "hs",
+    "html", "ini", "java", "javascript", "js", "json", "jsx", "julia", "kotlin", "latex", "lisp", "lua", "make",
+    "makefile", "markdown", "matlab", "md", "nginx", "nix", "objective-c", "objc", "ocaml", "pascal", "perl",
+    "php", "pl", "powershell", "ps1", "proto", "protobuf", "py", "python", "python3", "r", "rb", "rs", "ruby",
+    "rust", "scala", "scheme", "scss", "sh", "shell", "sql", "swift", "tcl", "tex", "toml", "ts", "tsx",
+    "typescript", "vim", "vue", "xml", "yaml", "yml", "zig", "zsh",
+})  # fmt: skip
+"""What code is coloured in. Of the others' lexers, many take minutes over a page of tabs or line feeds."""
 _SCHEMES = ("http://", "https://", "mailto:")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_HALVES = re.compile("[\ud800-\udfff]")
-_BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _TAGS = {
     "p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "span", "div",
     "em", "strong", "s", "a", "bdi", "table", "thead", "tbody", "tr", "th", "td",
@@ -43,16 +51,16 @@ _ATTRIBUTES = {
 _formatter: "HtmlFormatter[str]" = HtmlFormatter(nowrap=True)
 
 
-@lru_cache(maxsize=512)
+def is_too_long(text: str) -> bool:
+    return len(text) > LONGEST_TEXT or any(len(line) > LONGEST_LINE for line in text.split("\n"))
+
+
 def rendered(text: str) -> str:
-    """Sanitised HTML of a text in Markdown."""
-    text = readable(text)
-    if len(text) > LONGEST_TEXT or any(len(line) > LONGEST_LINE for line in text.split("\n")):
-        html = f'<div class="unformatted">{_isolated(text)}</div>'
-    else:
-        html = _markdown.render(text)
+    """Sanitised HTML of a text in Markdown. Some texts take very long: see `rendering`."""
+    if is_too_long(text):
+        return plain(text)
     return nh3.clean(
-        html,
+        _markdown.render(readable(text)),
         tags=_TAGS,
         attributes=_ATTRIBUTES,
         url_schemes={"http", "https", "mailto"},
@@ -60,45 +68,24 @@ def rendered(text: str) -> str:
     )
 
 
-def readable(text: str) -> str:
-    """Line ends as line feeds, control characters as the signs for them, halves of characters replaced."""
-    text = _HALVES.sub("\ufffd", text)
-    return _CONTROL.sub(_sign, text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
-def _sign(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "\u2421" if code == 0x7F else f"\u2039U+{code:04X}\u203a"
-
-
-def _isolated(text: str) -> str:
-    """Escaped; what could turn the direction of its surroundings is kept to itself."""
-    return f"<bdi>{escape(text)}</bdi>" if _BIDI.search(text) else escape(text)
-
-
 def _shown_in_code(text: str) -> str:
     """In code the characters that turn directions are shown, since hiding there is what they are abused for."""
-    return _BIDI.sub(lambda found: f"\u2039U+{ord(found[0]):04X}\u203a", text)
+    return BIDI.sub(lambda found: f"\u2039U+{ord(found[0]):04X}\u203a", text)
 
 
-@lru_cache(maxsize=256)
-def _lexer(language: str) -> Lexer | None:
-    try:
-        return get_lexer_by_name(language, stripnl=False)
-    except ClassNotFound:
-        return None
+@lru_cache
+def _lexer(language: str) -> Lexer:
+    return get_lexer_by_name(language, stripnl=False)
 
 
 def _coloured(code: str, language: str) -> str:
-    lexer = _lexer(language) if language and len(code) <= LONGEST_COLOURED else None
-    return escape(code) if lexer is None else highlight(code, lexer, _formatter)
+    is_coloured = language in LANGUAGES and len(code) <= LONGEST_COLOURED
+    return highlight(code, _lexer(language), _formatter) if is_coloured else escape(code)
 
 
 class _Renderer(RendererHTML):
     def text(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:  # noqa: ARG002
-        return _isolated(tokens[idx].content)
+        return isolated(tokens[idx].content)
 
     def code_inline(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:  # noqa: ARG002
         return f"<code>{escape(_shown_in_code(tokens[idx].content))}</code>"
@@ -118,7 +105,7 @@ class _Renderer(RendererHTML):
         token = tokens[idx]
         source = str(token.attrGet("src") or "")
         words = self.renderInlineAsText(token.children, options, env) if token.children else ""
-        return f'<a class="picture" href="{escape(source)}" target="_blank">{_isolated(words or source)}</a>'
+        return f'<a class="picture" href="{escape(source)}" target="_blank">{isolated(words or source)}</a>'
 
     def link_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         tokens[idx].attrSet("target", "_blank")
@@ -133,7 +120,7 @@ class _Renderer(RendererHTML):
     def _cell(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         style = tokens[idx].attrs.pop("style", None)
         if style is not None:
-            tokens[idx].attrSet("class", str(style).partition(":")[2])
+            tokens[idx].attrSet("class", f"align-{str(style).partition(':')[2]}")
         return self.renderToken(tokens, idx, options, env)
 
 

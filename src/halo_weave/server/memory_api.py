@@ -12,7 +12,6 @@ from halo_weave.memory.records import ChunkKey, Role
 from halo_weave.server import status
 from halo_weave.server.endpoints import Call, Endpoint
 from halo_weave.server.jobs import Job, JobHandle
-from halo_weave.server.markdown import rendered
 from halo_weave.server.program import Program
 from halo_weave.server.refusals import NotFound, TooLarge
 from halo_weave.server.shapes import Key, Status
@@ -126,7 +125,7 @@ def _render(call: Call) -> Rendered:
     texts: list[str] = call.body.texts
     if sum(map(len, texts)) > _MOST_RENDERED_CHARACTERS:
         raise TooLarge(f"At most {_MOST_RENDERED_CHARACTERS:,} characters are rendered at once.")
-    return Rendered([rendered(text) for text in texts])
+    return Rendered(call.program.rendering.rendered(texts))
 
 
 def _reembed(call: Call) -> Job:
@@ -154,8 +153,10 @@ def _stop_job(call: Call) -> Job:
 ENDPOINTS = [
     Endpoint("GET", "/api/search", "Search the memory by words and meaning.", _search, list[Found], query=SearchQuery),
     Endpoint("GET", "/api/turns/{turn}", "All chunks of a turn and of its partner.", _turn, list[StoredChunk]),
-    Endpoint("POST", "/api/render", "Markdown as sanitised HTML.", _render, Rendered, body=Texts),
     Endpoint("POST", "/api/reembed", "Vectors of the settings' embedder for all chunks.", _reembed, Job, status=202),
+]
+RENDERING_ENDPOINTS = [
+    Endpoint("POST", "/api/render", "Markdown as sanitised HTML.", _render, Rendered, body=Texts),
 ]
 STATUS_ENDPOINTS = [
     Endpoint("GET", "/api/status", "How it stands with the engine, the memory and long work.", _status, Status),

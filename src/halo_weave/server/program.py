@@ -23,6 +23,7 @@ from halo_weave.server.feed import Feed
 from halo_weave.server.figures import TurnFigures
 from halo_weave.server.jobs import Jobs
 from halo_weave.server.refusals import NotFound
+from halo_weave.server.rendering import Rendering
 from halo_weave.server.shapes import SavedSize
 from halo_weave.server.temporary_files import TemporaryFiles
 from halo_weave.server.turn_queue import TurnQueue
@@ -59,6 +60,7 @@ class Program:
         self.settings = layers.load()
         self.bulletin = Bulletin()
         self.figures = TurnFigures()
+        self.rendering = Rendering()
         settings = self.settings
         make_private_folder(settings.memory.file.parent)
         self.memory = open_memory(
@@ -180,6 +182,7 @@ class Program:
         self._reflecting.close()
         self.jobs.close()
         self.downloads.close()
+        self.rendering.close()
         if self._hub is not None:
             self._hub.close()
         self.is_saved.set()

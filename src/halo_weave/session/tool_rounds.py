@@ -15,6 +15,7 @@ from halo_weave.engine.protocol import Engine, Token
 from halo_weave.session.describing import described
 from halo_weave.session.journal import Journal
 from halo_weave.session.keeping import Exchange, written_alive
+from halo_weave.session.repeated_calls import is_repeated
 from halo_weave.session.revival import TOOL as TOOL
 from halo_weave.session.tool_context import weave_in
 from halo_weave.session.window import Window
@@ -49,8 +50,17 @@ class ToolRounds:
         """What the model wrote; True if it has to wait for the result of a call."""
         if self._toolbox is None or self._count > self._settings.rounds:
             return False
-        self._calls += self._parser.push(text)
+        self._calls += [call for call in self._parser.push(text) if not self._is_repeated(call)]
         return bool(self._calls)
+
+    def _is_repeated(self, call: FoundCall) -> bool:
+        with self._window.life.looking:
+            is_so = is_repeated(call, self._window.life.context, TOOL)
+        if is_so:
+            command = _short(" ".join(call.text.split()))
+            words = f"The call “{command}” is not carried out, because the model only repeats it."
+            self._window.log.tell("notice", text=words)
+        return is_so
 
     @property
     def is_open(self) -> bool:

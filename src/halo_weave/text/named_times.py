@@ -109,10 +109,11 @@ def _in_numbers(text: str) -> Iterator[Date]:
 
 
 def _in_words(text: str) -> Iterator[Date]:
+    first_word = len(text) - len(text.lstrip())
     for found in _IN_WORDS.finditer(text):
         day, year, name = found["day"] or found["day_behind"], found["year"], found["month"]
         # "May" and "march" are words too: alone, a month is a name inside a sentence.
-        is_name = name[0].isupper() and text[: found.start("month")].strip() != ""
+        is_name = name[0].isupper() and found.start("month") > first_word
         if (day or year or is_name) and (date := Date.of(year, _MONTHS[name.lower()], day)):
             yield date
 

@@ -15,26 +15,44 @@ class StopFinder:
     """Tells after each piece how much of the whole text so far can be shown for certain."""
 
     def __init__(self, stop: Sequence[str]) -> None:
-        self._stop = tuple(string for string in stop if string)
-        self._tail_start = 0
-        self._tail = ""
+        self._stop = [_StopString(string) for string in dict.fromkeys(stop) if string]
+        self._length = 0
 
     def push(self, piece: str) -> StopMatch:
-        self._tail += piece
-        found = [at for string in self._stop if (at := self._tail.find(string)) >= 0]
-        if found:
-            return StopMatch(self._tail_start + min(found), stopped=True)
-        held = self._longest_possible_beginning()
-        settled = len(self._tail) - held
-        self._tail = self._tail[settled:]
-        self._tail_start += settled
-        return StopMatch(self._tail_start, stopped=False)
+        """Behind a stop string nothing more can be pushed."""
+        ends = [(string, end) for string in self._stop if (end := string.push(piece)) is not None]
+        if ends:
+            return StopMatch(min(self._length + end - string.length for string, end in ends), stopped=True)
+        self._length += len(piece)
+        return StopMatch(self._length - max((string.matched for string in self._stop), default=0), stopped=False)
 
-    def _longest_possible_beginning(self) -> int:
-        """How many characters at the end might be the beginning of a stop string."""
-        longest = max((len(string) for string in self._stop), default=0)
-        for length in range(min(longest - 1, len(self._tail)), 0, -1):
-            ending = self._tail[-length:]
-            if any(string.startswith(ending) for string in self._stop):
-                return length
-        return 0
+
+class _StopString:
+    """One of them; `matched` is how many of its characters, from its first, stand at the end of the text.
+
+    By Knuth, Morris and Pratt, so that neither a long string nor a text that almost has it costs more than its length.
+    """
+
+    def __init__(self, string: str) -> None:
+        self.length = len(string)
+        self.matched = 0
+        self._string = string
+        self._shorter = [0, 0]
+        """For each number of matched characters the next smaller one that may stand at the end of the text as well."""
+        matched = 0
+        for character in string[1:]:
+            matched = self._followed(matched, character)
+            self._shorter.append(matched)
+
+    def push(self, piece: str) -> int | None:
+        """Where in the piece the string is complete, if it is."""
+        for end, character in enumerate(piece, 1):
+            self.matched = self._followed(self.matched, character)
+            if self.matched == self.length:
+                return end
+        return None
+
+    def _followed(self, matched: int, character: str) -> int:
+        while matched and self._string[matched] != character:
+            matched = self._shorter[matched]
+        return matched + (self._string[matched] == character)

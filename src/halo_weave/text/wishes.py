@@ -6,7 +6,8 @@ English is understood, and only what is said plainly: who tells of what always h
 
 import re
 
-_BEGINNING = r"(?:^|[.!?\n])\s*(?:\w+:\s*)?(?:(?:please|and|so|but|also),?\s+)?"
+# Blanks up to a line feed only, which begins a sentence itself: else each of many blank lines would read all others.
+_BEGINNING = r"(?:^|[.!?\n])[^\S\n]*(?:\w+:\s*)?(?:(?:please|and|so|but|also),?\s+)?"
 _NO_ORDER = (
     r"(?!(?:(?!bring|sing|feed|embed|heed|proceed)\w+(?:ing|ed)|been|had|seen|heard|met|done|was|were|is|are|a|an|the|in|"
     r"on|at|by|up|so|my|your|our|this|that|good|great|nice|fun|here|there|happy|glad|ready|mind|know|knew|thought|love|"

@@ -12,7 +12,7 @@ from halo_weave.errors import InputError
 
 _HEAD = re.compile(r"\s*(?:await\s+)?([A-Za-z_]\w*)\s*\(", re.ASCII)
 _NAMED = re.compile(r"([A-Za-z_]\w*)\s*[=:](?!=)\s*", re.ASCII)
-_TAIL = re.compile(r"\)\s*;?\s*")
+_TAIL = re.compile(r"\)\s*(?:;\s*)?")
 _SINGLE_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _WORDS = {"True": True, "False": False, "None": None}
 _WORD = re.compile("|".join(_WORDS))

@@ -8,17 +8,16 @@ jq's ways to files are closed in the language only.
 import importlib.util
 import json
 import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
 
+from halo_weave.child_process import ChildProcess
 from halo_weave.errors import HaloError, InputError
-from halo_weave.tools.jq_child import LONGEST_S, MOST_BYTES, READY
+from halo_weave.tools.jq_child import LONGEST_S, MOST_BYTES
 
 MOST_ANSWERED_BYTES = 64 * 1024
 LONGEST_FILTER = 64 * 1024
-_STARTS_WITHIN_S = 60.0
 _SHOWN_CHARACTERS = 300
 _CHILD = Path(__file__).with_name("jq_child.py")
 
@@ -32,7 +31,7 @@ class JqProcess:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._child: _Child | None = None
+        self._child: ChildProcess | None = None
 
     def run(self, filter_text: str, text: str, *, most_bytes: int = MOST_ANSWERED_BYTES) -> list[str]:
         """The results of a filter on a JSON text, as JSON texts; InputError says why there are none."""
@@ -42,9 +41,9 @@ class JqProcess:
             if self._child is not None and not self._child.is_sound:
                 self._end()
             if self._child is None:
-                self._child = _Child()
+                self._child = _start()
             try:
-                answer = self._child.ask(request)
+                answer = _answer(self._child, request)
             finally:
                 if not self._child.is_sound:
                     self._end()
@@ -60,74 +59,19 @@ class JqProcess:
             self._child = None
 
 
-class _Child:
-    """One of the processes; `is_sound` as long as it can be asked."""
+def _start() -> ChildProcess:
+    # -I -S: nothing of the person's own Python, and no search for packages. Windows needs its root to start at all.
+    command = [sys.executable, "-I", "-S", str(_CHILD), _library_folder()]
+    return ChildProcess("jq", command, {name: os.environ[name] for name in os.environ if name.upper() == "SYSTEMROOT"})
 
-    def __init__(self) -> None:
-        # -I -S: nothing of the person's own Python, and no search for packages. Windows needs its root to start at all.
-        command = [sys.executable, "-I", "-S", str(_CHILD), _library_folder()]
-        environ = {name: value for name, value in os.environ.items() if name.upper() == "SYSTEMROOT"}
-        try:
-            self._popen = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env=environ,
-                cwd=os.sep,
-            )
-        except OSError as error:
-            raise HaloError(f"jq cannot be started: {error.strerror}.") from error
-        self._is_stopped = False
-        self._is_working = False
-        if self._said(b"", _STARTS_WITHIN_S) != READY:
-            self.close()
-            raise HaloError("jq cannot be started; is the package jq installed?")
 
-    @property
-    def is_sound(self) -> bool:
-        return not self._is_stopped and not self._is_working and self._popen.poll() is None
-
-    def ask(self, request: bytes) -> bytes:
-        """The line it answers."""
-        self._is_working = True  # and stays so if this is interrupted: its answer would be taken for that of the next
-        answer = self._said(request, LONGEST_S)
-        if self._is_stopped:
-            raise InputError(f"The filter took longer than {LONGEST_S:g} s and was stopped.")
-        if not answer.endswith(b"\n"):
-            raise InputError(f"The filter ended jq; most likely it needed more than {MOST_BYTES // 2**20} MB.")
-        self._is_working = False
+def _answer(child: ChildProcess, request: bytes) -> bytes:
+    answer = child.ask(request, LONGEST_S)
+    if answer is not None:
         return answer
-
-    def close(self) -> None:
-        self._popen.kill()
-        for stream in (self._popen.stdin, self._popen.stdout):
-            assert stream is not None
-            try:
-                stream.close()
-            except OSError:  # what could not be written to it any more
-                continue
-        self._popen.wait()
-
-    def _said(self, request: bytes, within_s: float) -> bytes:
-        """Its next line; empty if it ended, or was ended because it took too long."""
-        assert self._popen.stdin is not None
-        assert self._popen.stdout is not None
-        timer = threading.Timer(within_s, self._stop)
-        timer.daemon = True
-        timer.start()
-        try:
-            self._popen.stdin.write(request)
-            self._popen.stdin.flush()
-            return self._popen.stdout.readline()
-        except OSError:  # it ended before it had read all
-            return b""
-        finally:
-            timer.cancel()
-
-    def _stop(self) -> None:
-        self._is_stopped = True
-        self._popen.kill()
+    if child.is_stopped:
+        raise InputError(f"The filter took longer than {LONGEST_S:g} s and was stopped.")
+    raise InputError(f"The filter ended jq; most likely it needed more than {MOST_BYTES // 2**20} MB.")
 
 
 def _library_folder() -> str:

@@ -7,7 +7,7 @@ from halo_weave.errors import InputError
 
 _FORM = "write it as jq 'FILTER' notes.json, with > output behind it to change the notes"
 _COMMAND = re.compile(r"jq(?:\s(?P<rest>.*))?", re.DOTALL)
-_OPTION = re.compile(r"(-\w|--[\w-]+)\s")
+_OPTION = re.compile(r"(-\w|--[\w-]+)\s+")
 _HARMLESS_OPTIONS = ("-r", "-c", "-M", "--raw-output", "--compact-output", "--monochrome-output")
 _PLAIN = re.compile(r"[^\s'\"\\;&|<>$`()]+")
 _QUOTE = re.compile(r"['\"]")
@@ -38,11 +38,12 @@ def parse_notes_command(text: str) -> NotesCommand:
 
 def _without_options(rest: str) -> str:
     """Results are shown compactly anyway."""
-    while (option := _OPTION.match(rest)) is not None:
+    end = 0
+    while (option := _OPTION.match(rest, end)) is not None:
         if option[1] not in _HARMLESS_OPTIONS:
             raise InputError(f"jq's option {option[1][:40]} cannot be used here; {_FORM}.")
-        rest = rest[option.end() :].lstrip()
-    return rest
+        end = option.end()
+    return rest[end:]
 
 
 def _without_output(rest: str) -> tuple[str, bool]:

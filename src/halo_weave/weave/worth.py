@@ -26,7 +26,7 @@ NOVELTY, NAMES, SPEAKER, BRIGHTNESS, WISHES = 1.0, 0.25, 2.5, 0.1, 3.0
 WISHES_SHARE = 1 / 8
 """Of the context's tokens: more wishes than that are no reason to stay."""
 
-_NUMBER = re.compile(r"\w*\d\w*")
+_NUMBER = re.compile(r"\b[^\W\d]*\d\w*")
 _INSIDE_SENTENCE = re.compile(r"(?<=[\w,;&] )[^\W\d_]\w+")
 
 

@@ -21,6 +21,8 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 _MOST_LOOKUPS = 256
 _MOST_REMEMBERED = 65_536
+_FARTHEST = 4096
+"""Characters in which a piece is looked for: more than a token has, so that pieces that are nowhere cost little."""
 
 
 class Vocabulary(Protocol):
@@ -145,7 +147,9 @@ def _find(text: str, piece: str, start: int, *, is_first: bool, is_next: bool) -
     # The first piece of a text may have a space in front that belongs to the vocabulary, not to the text.
     for form in (piece, piece.removeprefix(" ")) if is_first else (piece,):
         if form.strip("\ufffd"):
-            found = start if text.startswith(form, start) else -1 if is_next else text.find(form, start)
+            found = (
+                start if text.startswith(form, start) else -1 if is_next else text.find(form, start, start + _FARTHEST)
+            )
             if found >= 0:
                 return found, len(form)
     return -1, 0

@@ -1,0 +1,81 @@
+"""A program in a process of its own that answers each line with a line, and can be killed when it takes too long.
+
+It ends when whoever started it does, because its input ends; what it does meanwhile it has to limit itself.
+"""
+
+import os
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+
+from halo_weave.errors import HaloError
+
+READY = b"ready\n"
+"""What the program says once it can be asked."""
+_STARTS_WITHIN_S = 60.0
+
+
+class ChildProcess:
+    """For one thread at a time; `is_sound` as long as it can be asked."""
+
+    def __init__(self, name: str, command: Sequence[str], environ: Mapping[str, str]) -> None:
+        """HaloError if it cannot be started."""
+        try:
+            self._popen = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environ,
+                cwd=os.sep,
+            )
+        except OSError as error:
+            raise HaloError(f"{name} cannot be started: {error.strerror}.") from error
+        self.is_stopped = False
+        self._is_working = False
+        if self._said(b"", _STARTS_WITHIN_S) != READY:
+            self.close()
+            raise HaloError(f"{name} cannot be started; is everything installed that it needs?")
+
+    @property
+    def is_sound(self) -> bool:
+        return not self.is_stopped and not self._is_working and self._popen.poll() is None
+
+    def ask(self, request: bytes, within_s: float) -> bytes | None:
+        """Its answer, with the line end. None if it ended, or was stopped because it took too long: `is_stopped`."""
+        self._is_working = True  # and stays so if this is interrupted: its answer would be taken for that of the next
+        answer = self._said(request, within_s)
+        if self.is_stopped or not answer.endswith(b"\n"):
+            return None
+        self._is_working = False
+        return answer
+
+    def close(self) -> None:
+        self._popen.kill()
+        for stream in (self._popen.stdin, self._popen.stdout):
+            assert stream is not None
+            try:
+                stream.close()
+            except OSError:  # what could not be written to it any more
+                continue
+        self._popen.wait()
+
+    def _said(self, request: bytes, within_s: float) -> bytes:
+        """Its next line; empty if it ended, or was ended because it took too long."""
+        assert self._popen.stdin is not None
+        assert self._popen.stdout is not None
+        timer = threading.Timer(within_s, self._stop)
+        timer.daemon = True
+        timer.start()
+        try:
+            self._popen.stdin.write(request)
+            self._popen.stdin.flush()
+            return self._popen.stdout.readline()
+        except OSError:  # it ended before it had read all
+            return b""
+        finally:
+            timer.cancel()
+
+    def _stop(self) -> None:
+        self.is_stopped = True
+        self._popen.kill()

@@ -1,0 +1,141 @@
+"""A process of its own in which every parser reads hostile text; the name of each is written before its work begins.
+
+Its argument is the number of seconds of processor time after which the system ends it.
+"""
+
+import resource
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from halo_weave.engine.echo import EchoEngine
+from halo_weave.engine.kobold.vocabulary import spread_text
+from halo_weave.engine.openai.messages import split_marks
+from halo_weave.engine.protocol import Token
+from halo_weave.errors import InputError
+from halo_weave.memory.embedding_text import embedding_text
+from halo_weave.memory.numbers import number_of_text
+from halo_weave.memory.query_terms import terms_of
+from halo_weave.memory.sqlite_tokenizer import Tokenizer
+from halo_weave.memory.tree_paths import path_of_text
+from halo_weave.server.endpoints import key_of_text
+from halo_weave.server.plain_text import readable
+from halo_weave.terminal.address import address_of_text
+from halo_weave.terminal.output import harmless
+from halo_weave.text.chunking import chunks_of
+from halo_weave.text.named_times import named_times
+from halo_weave.text.server_sent_events import all_events
+from halo_weave.text.speakers import speaker_of
+from halo_weave.text.stop_strings import StopFinder
+from halo_weave.text.wishes import is_wish
+from halo_weave.tools.calls import parse_call
+from halo_weave.tools.function_form import parse_function_form
+from halo_weave.tools.notes_command import parse_notes_command
+from halo_weave.tools.tags import TagParser
+from halo_weave.transfer.browser_export import with_whole_characters
+from halo_weave.weave.worth import Said, worths
+
+_SCANNED, _SEARCHED, _WALKED = 64 * 1024, 16 * 1024, 4 * 1024
+"""Characters for what is quick, for patterns with many branches, and for what Python walks through sign by sign.
+
+Where the time grows with the square of the length, each takes many minutes in all."""
+_UNITS = (
+    "\n", " ", "\t", "\r\n", " \n", "\n\n", "`", "```\n", "~", "<", ">", "*", "_", ".", ". ", "!\n", ":", "-", "|",
+    "\\", "'", '"', "(", "[", "{", ",", "1", "1 ", "1.", "0", "a", "A", "aA", "é", "日", "a ", "A ", "a: ", "a\n",
+    "\u2028", "\x00", "\ud800", "always ", "always\n", "please, ", "i ", "i ally ", "ly", "ing", "May ", "may\n",
+    "1 of ", "last ", "2024-", "<tool>", "</tool>", "<tool>a</tool>", "<tool_call>{", "<|im_start|>a\n", "<|im_end|>",
+    "x=1,", "-r ", "\\'", "\\ud83d", "\\\\", "data:", "True,", "await ", "''", "> ",
+)  # fmt: skip
+_OPENINGS = (
+    "", "f(", "f(1)", "f('", 'f("', "f(x=", "await f(1);", "jq ", "jq '", "jq . notes.json >", "jq '.' notes.json",
+    "```\n", "```json\n", "~~~", '{"name": "f", "arguments": "', "[", "x",
+)  # fmt: skip
+
+
+class Parser(NamedTuple):
+    name: str
+    parse: Callable[[str], object]
+    size: int = _SCANNED
+    openings: Sequence[str] = ("",)
+    ending: str = "x"
+
+
+def main(seconds: int) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    for parser in PARSERS:
+        sys.stdout.write(f"{parser.name}\n")
+        sys.stdout.flush()
+        for text in _hostile(parser):
+            try:
+                parser.parse(text)
+            except InputError:
+                continue
+
+
+def _hostile(parser: Parser) -> Iterator[str]:
+    for opening in parser.openings:
+        for unit in _UNITS:
+            yield opening + unit * ((parser.size - len(opening)) // len(unit) - 1) + parser.ending
+
+
+def _speak(text: str) -> object:
+    return worths([Said("user", (text,), 1.0), Said("assistant", tuple(text[:1000]), 2.0)])
+
+
+def _chunk(text: str) -> object:
+    whole = chunks_of([Token(0, text)])
+    return whole, chunks_of([Token(0, sign) for sign in text[:_WALKED]], min_tokens=1, max_tokens=16)
+
+
+def _find_stops(text: str) -> None:
+    finder = StopFinder(("aaaaab", "\n\n\n\nx", text[:100]))
+    for start in range(0, len(text), 3):
+        if finder.push(text[start : start + 3]).stopped:
+            return
+
+
+def _shorten(text: str) -> object:
+    return embedding_text(text, role="user", own_anchor=text, other_anchor=text, count_tokens=len, limit=256)
+
+
+def _spread(text: str) -> object:
+    return spread_text(text, ["\ufffd", *(f"{sign}{sign}!" for sign in text)])
+
+
+def _echo(text: str) -> object:
+    engine = EchoEngine()
+    return engine.next_reply([token.id for token in engine.tokenize(text, special=True)])
+
+
+_words = Tokenizer()
+_NOW = datetime(2026, 3, 1, tzinfo=UTC)
+PARSERS = [
+    Parser("is_wish", is_wish, _SEARCHED, openings=("", "Ada:", "always", "please", "i")),
+    Parser("named_times", lambda text: named_times(text, _NOW), _SEARCHED, openings=("", "1", "may")),
+    Parser("speaker_of", speaker_of, openings=("", "Ada")),
+    Parser("chunks_of", _chunk, _SEARCHED, openings=("", "```\n")),
+    Parser("StopFinder", _find_stops, _WALKED),
+    Parser("all_events", lambda text: list(all_events([text.encode(errors="replace")])), openings=("", "data:")),
+    Parser("TagParser", lambda text: TagParser().push(text), _WALKED, ("", "<tool>")),
+    Parser("parse_call", lambda text: parse_call(text, {"f": ("x",)}), _WALKED, _OPENINGS),
+    Parser("parse_function_form", parse_function_form, _SCANNED, ("f(", "f(1)", "f('", "await ")),
+    Parser("parse_notes_command", parse_notes_command, _SCANNED, ("jq ", "jq '", "jq . notes.json >")),
+    Parser("path_of_text", path_of_text),
+    Parser("worths", _speak, _SEARCHED),
+    Parser("terms_of", terms_of, _WALKED),
+    Parser("words_of", lambda text: _words.words_of([text.encode(errors="replace").decode()]), _WALKED),
+    Parser("embedding_text", _shorten),
+    Parser("number_of_text", number_of_text, ending=""),
+    Parser("key_of_text", key_of_text, openings=("", "1.")),
+    Parser("address_of_text", address_of_text, openings=("", "1:"), ending=""),
+    Parser("readable", readable),
+    Parser("harmless", harmless),
+    Parser("split_marks", lambda text: list(split_marks(text))),
+    Parser("spread_text", _spread, _WALKED),
+    Parser("with_whole_characters", lambda text: with_whole_characters(text.encode(errors="replace"))),
+    Parser("EchoEngine", _echo, _WALKED),
+]
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
