@@ -7,7 +7,7 @@ from typing import Any
 
 from halo_weave.memory.numbers import key_of_number
 from halo_weave.memory.records import ChunkKey
-from halo_weave.memory.sqlite_rows import checksum, microseconds, require_sound, stored_number, time_of_microseconds
+from halo_weave.memory.sqlite_rows import microseconds, require_sound, stored_number, time_of_microseconds
 from halo_weave.memory.sqlite_table import Table
 from halo_weave.memory.window_records import BurialGap, BurialPlace, BurialRecord
 
@@ -41,7 +41,7 @@ def change(
             microseconds(burial.time),
             burial.brightness or None,
         )
-        connection.execute(_REPLACE, (*row, _checksum(row)))
+        connection.execute(_REPLACE, (*row, checksum(_summed(row))))
 
 
 def page(connection: sqlite3.Connection, window_id: str, before: BurialPlace | None, limit: int) -> list[BurialRecord]:
@@ -121,12 +121,15 @@ def _columns_of(key: ChunkKey) -> tuple[bytes, int, str]:
 
 def _sound(row: tuple[Any, ...]) -> BurialRecord:
     window_id, turn, number, role, first_position, peak, reason, time, brightness, written = row
-    # Rows of earlier versions have no brightness, and a checksum without it.
-    summed = row[:-2] if brightness is None else row[:-1]
-    require_sound((*summed, written), f"a burial in the window {window_id} is not what was saved")
+    require_sound((*_summed(row[:-1]), written), f"a burial in the window {window_id} is not what was saved")
     key = ChunkKey(stored_number(turn), number, role)
     position, buried_at = stored_number(first_position), time_of_microseconds(time)
     return BurialRecord(key, position, peak, reason, buried_at, brightness or b"")
+
+
+def _summed(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a checksum is made of: rows of earlier versions have no brightness, and a checksum without it."""
+    return row if row[-1] is not None else row[:-1]
 
 
 TABLE = Table(

@@ -91,8 +91,8 @@ def places(connection: sqlite3.Connection) -> list[TakenPlace]:
 
 def conflict(key: ChunkKey, position: int) -> StoreConflict:
     return StoreConflict(
-        f"Chunk {key} would begin at position {text_of_number(position)}, which belongs to a damaged chunk that was set "
-        "aside; nothing was written."
+        f"Chunk {key} would begin at position {text_of_number(position)}, which belongs to a damaged chunk that "
+        "was set aside; nothing was written."
     )
 
 

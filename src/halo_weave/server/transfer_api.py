@@ -115,9 +115,7 @@ ENDPOINTS = [
     Endpoint(
         "POST", "/api/import", "Take a file into the memory, all or nothing.", _import, Job, status=202, takes_file=True
     ),
-    Endpoint(
-        "POST", "/api/export", "Prepare the export for one download.", _offer_export, Offered, query=ExportQuery
-    ),
+    Endpoint("POST", "/api/export", "Prepare the export for one download.", _offer_export, Offered, query=ExportQuery),
     Endpoint(
         "POST", "/api/backup", "Prepare a copy of the memory's database for one download.", _offer_backup, Offered
     ),
