@@ -7,7 +7,7 @@ from typing import Any
 
 from halo_weave.memory.numbers import key_of_number
 from halo_weave.memory.records import ChunkKey
-from halo_weave.memory.sqlite_rows import microseconds, require_sound, stored_number, time_of_microseconds
+from halo_weave.memory.sqlite_rows import checksum, microseconds, require_sound, stored_number, time_of_microseconds
 from halo_weave.memory.sqlite_table import Table
 from halo_weave.memory.window_records import BurialGap, BurialPlace, BurialRecord
 
