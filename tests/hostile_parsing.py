@@ -85,7 +85,7 @@ def _speak(text: str) -> object:
 
 def _chunk(text: str) -> object:
     whole = chunks_of([Token(0, text)])
-    return whole, chunks_of([Token(0, sign) for sign in text[:_WALKED]], min_tokens=1, max_tokens=16)
+    return whole, chunks_of([Token(0, sign) for sign in text[: _WALKED // 4]], min_tokens=1, max_tokens=16)
 
 
 def _find_stops(text: str) -> None:

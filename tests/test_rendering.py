@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from halo_weave.server.jobs import Job, Jobs
 from halo_weave.server.markdown import LANGUAGES, LONGEST_COLOURED, rendered
 from halo_weave.server.rendering import Rendering
 from served import served, until
@@ -108,13 +109,22 @@ def is_running(pid: int) -> bool:
 
 
 def test_rendering_holds_up_no_other_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes one thread, in which nothing else is answered, however many ask for it at once."""
     is_answered = threading.Event()
+    renderers: set[threading.Thread] = set()
+    others: set[threading.Thread] = set()
 
     def waiting(_: Rendering, texts: Sequence[str]) -> list[str]:
+        renderers.add(threading.current_thread())
         assert is_answered.wait(60)
         return list(texts)
 
+    def jobs(_: Jobs) -> list[Job]:
+        others.add(threading.current_thread())
+        return []
+
     monkeypatch.setattr(Rendering, "rendered", waiting)
+    monkeypatch.setattr(Jobs, "all", jobs)
     with served(tmp_path) as server:
         threads = [
             threading.Thread(target=server.http.post, args=("/api/render",), kwargs={"json": {"texts": ["a"]}})
@@ -122,7 +132,10 @@ def test_rendering_holds_up_no_other_request(tmp_path: Path, monkeypatch: pytest
         ]
         for thread in threads:
             thread.start()
+        until(lambda: renderers)
         assert server.get("/api/jobs") == []
         is_answered.set()
         for thread in threads:
             thread.join()
+    assert len(renderers) == 1
+    assert renderers.isdisjoint(others)

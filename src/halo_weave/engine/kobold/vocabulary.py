@@ -21,7 +21,7 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 _MOST_LOOKUPS = 256
 _MOST_REMEMBERED = 65_536
-_FARTHEST = 4096
+_FARTHEST = 512
 """Characters in which a piece is looked for: more than a token has, so that pieces that are nowhere cost little."""
 
 
