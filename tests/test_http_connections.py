@@ -181,13 +181,24 @@ def test_beyond_the_most_connections_each_new_one_is_refused_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("soft", "most"), [(64, 16), (256, 64), (1024, 256), (1_000_000, 256), (resource.RLIM_INFINITY, 256), (10, 8)]
+    ("soft", "most"), [(64, 16), (256, 64), (1024, 256), (1_000_000, 1024), (resource.RLIM_INFINITY, 1024), (10, 8)]
 )
 def test_the_most_connections_follow_from_how_many_files_may_be_open(
     monkeypatch: pytest.MonkeyPatch, soft: int, most: int
 ) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (soft, soft))
     assert usual_limits().most == most
+
+
+def test_a_server_may_open_as_many_files_as_its_connections_need() -> None:
+    program = (
+        "import resource; from halo_weave.engine.http_connections import *; "
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (256, resource.getrlimit(resource.RLIMIT_NOFILE)[1])); "
+        "allow_more_open_files(); print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert int(answer.stdout) == (4096 if hard == resource.RLIM_INFINITY else min(4096, hard))
 
 
 def test_a_message_is_logged_once_a_minute_with_a_count() -> None:

@@ -8,12 +8,13 @@ refused.
 import asyncio
 import logging
 import sys
+from contextlib import suppress
 from typing import NamedTuple
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-_MOST_CONNECTIONS, _FEWEST_CONNECTIONS = 256, 8
+_MOST_CONNECTIONS, _FEWEST_CONNECTIONS = 1024, 8
 _MOST_UPGRADE_HEADERS, _LONGEST_UPGRADE_LINE = 100, 8000
 _TOO_MANY = b"Too many connections are open; try again later.\n"
 _REFUSAL = (
@@ -148,11 +149,22 @@ def _cancel(timer: asyncio.TimerHandle | None) -> None:
 
 if sys.platform == "win32":
 
+    def allow_more_open_files() -> None:
+        pass
+
     def _most_open_files() -> int:
         return 4 * _MOST_CONNECTIONS
 
 else:
     import resource
+
+    def allow_more_open_files() -> None:
+        """As many as all connections need, where the system lets a process raise its own limit: a tab has two."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = 4 * _MOST_CONNECTIONS if hard == resource.RLIM_INFINITY else min(4 * _MOST_CONNECTIONS, hard)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            with suppress(OSError, ValueError):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
     def _most_open_files() -> int:
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)

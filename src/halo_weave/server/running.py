@@ -15,7 +15,12 @@ from starlette.types import ASGIApp
 
 from halo_weave import paths
 from halo_weave.background import BackgroundThread
-from halo_weave.engine.http_connections import ConnectionLimits, bounded_http, usual_limits
+from halo_weave.engine.http_connections import (
+    ConnectionLimits,
+    allow_more_open_files,
+    bounded_http,
+    usual_limits,
+)
 from halo_weave.engine.kobold.server import listen
 from halo_weave.engine.server_connection import is_loopback
 from halo_weave.errors import SettingError
@@ -34,6 +39,7 @@ _WILDCARDS = ("0.0.0.0", "::")
 def run(overrides: Mapping[str, str], *, host: str, port: int | None, opens_browser: bool) -> int:
     """Serve until Ctrl-C or SIGTERM; a second one ends at once. Without a port the first free one is taken."""
     stopped = _Stopped()
+    allow_more_open_files()
     listener = free_listener(host) if port is None else listen(host, port)
     with listener:
         log_quietly()
