@@ -261,7 +261,7 @@ def test_an_engine_that_cannot_be_used_leaves_the_one_before_in_its_place(caplog
         opening.end(succeeds=True)
         assert one.serving() == "first"
         assert one.keeper.standing.failure == "The model could not be loaded: It cannot be used."
-    assert "could not be opened" in caplog.text
+    assert "It cannot be used." in caplog.text
 
 
 def test_a_server_that_is_lost_while_another_engine_loads_does_not_win_over_it() -> None:

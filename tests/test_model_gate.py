@@ -25,7 +25,7 @@ TEXT = "The other man went on in the rain, and then he counted the hours; nobody
 BEGINNING, END = 20, 50
 """The middle of the text, which goes and comes back, is between these places."""
 
-GREEDY = GenerationSettings(temperature=0, max_tokens=12)
+GREEDY = GenerationSettings(temperature=0, repeat_penalty=1, max_tokens=12)
 
 
 class Kind(NamedTuple):

@@ -30,7 +30,7 @@ def readable_by_others(folder: Path) -> list[str]:
 
 def test_the_data_folder_and_everything_in_it_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home = tmp_path / "home"
-    monkeypatch.setattr(paths, "data_folder", lambda: home)
+    monkeypatch.setattr(paths, "data_folder", lambda _=None: home)
     with served(home) as one:
         window = one.new_window()
         one.post(f"/api/windows/{window}/capture", {"is_on": True})

@@ -19,7 +19,7 @@ from halo_weave.memory.window_records import BurialRecord, WindowRecord
 from halo_weave.transfer import export_memory, import_file
 from made_up_chunks import TIME, made_up_chunk, ticking_clock, written_texts, written_turn
 from served import served
-from test_sqlite_store import without_checksums
+from test_sqlite_store import version_before, without_checksums
 
 EMBEDDER = "made-up"
 
@@ -210,7 +210,7 @@ def test_a_memory_from_before_all_rows_had_checksums_gets_them_and_damage_stays_
     store.close()
     with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
         without_checksums(connection)
-        connection.execute("PRAGMA user_version = 5")
+        connection.execute(f"PRAGMA user_version = {version_before('CREATE TABLE damaged')}")
     with closing(SqliteStore(store.path)) as again:
         assert again.verify() == []
         assert (again.audit(), again.identity(), again.serving_embedder()) == (before[0], before[2], before[3])
@@ -219,7 +219,7 @@ def test_a_memory_from_before_all_rows_had_checksums_gets_them_and_damage_stays_
     with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
         without_checksums(connection)
         connection.execute("UPDATE audit SET origin = CAST(x'ff' AS TEXT) WHERE id = 1")
-        connection.execute("PRAGMA user_version = 5")
+        connection.execute(f"PRAGMA user_version = {version_before('CREATE TABLE damaged')}")
     with closing(SqliteStore(store.path)) as again:
         assert again.verify() == ["Entry 1 of the log is not what was written."]
 

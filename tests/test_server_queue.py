@@ -165,7 +165,7 @@ def test_two_windows_share_one_memory(server: Served) -> None:
     """What is buried in one returns in the other."""
     one, other = server.new_window("one"), server.new_window("other")
     server.say(one, "The pelican lives in Lisbon")
-    state = server.say(other, "Where does the pelican live?")
+    state = server.say(other, "Is it true that the pelican lives in Lisbon?")
     assert any(chunk["returned"] for chunk in state["chunks"])
 
 

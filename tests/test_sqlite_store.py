@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,8 +62,22 @@ def without_checksums(connection: sqlite3.Connection) -> None:
         connection.execute(f"ALTER TABLE {table} DROP COLUMN checksum")
 
 
+def version_before(words: str) -> int:
+    """The version of a memory to which the step with these words had not been applied."""
+    return next(number for number, step in enumerate(MIGRATIONS) if words in step)
+
+
+def without_totals(connection: sqlite3.Connection) -> None:
+    for kind, name in connection.execute("SELECT type, name FROM sqlite_master WHERE name LIKE '%total%'").fetchall():
+        if kind == "trigger":
+            connection.execute(f"DROP TRIGGER {name}")
+    for table in ("totals", "vector_totals"):
+        connection.execute(f"DROP TABLE IF EXISTS {table}")
+
+
 def without_sharing(connection: sqlite3.Connection) -> None:
     """As it was before snapshots of the tree shared their chunks."""
+    without_totals(connection)
     columns = (
         "path, version, turn, number, role, first_position, last_position, text, token_ids, piece_lengths, time,"
         " metadata, similarity, embedder, vector"
@@ -140,9 +155,7 @@ def test_a_memory_from_before_there_were_outlines_and_wishes_gets_them(path: Pat
         store.delete([chunks[1].key], "test")
     with raw(path) as connection:
         for kind, name in connection.execute("SELECT type, name FROM sqlite_master").fetchall():
-            if name in ("outlines", "wishes", "totals", "vector_totals") or (
-                kind == "trigger" and not name.startswith("words_")
-            ):
+            if name in ("outlines", "wishes") or (kind == "trigger" and not name.startswith("words_")):
                 connection.execute(f"DROP {kind} IF EXISTS {name}")
         connection.execute("ALTER TABLE burials DROP COLUMN brightness")
         without_checksums(connection)
@@ -162,8 +175,7 @@ def test_a_memory_from_before_there_were_outlines_and_wishes_gets_them(path: Pat
 
 def test_a_memory_from_before_there_were_totals_gets_them(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        before = next(number for number, step in enumerate(MIGRATIONS) if "CREATE TABLE totals" in step)
-        patch.setattr(sqlite_database, "MIGRATIONS", MIGRATIONS[:before])
+        patch.setattr(sqlite_database, "MIGRATIONS", MIGRATIONS[: version_before("CREATE TABLE totals")])
         with closing(SqliteStore(path)) as store:
             _use_in_every_way(store)
     with closing(SqliteStore(path)) as store:
@@ -582,8 +594,8 @@ def test_restoring_positions_looks_up_only_what_it_needs(path: Path, monkeypatch
     statements: list[str] = []
     connect = sqlite_database._connect
 
-    def traced(target: Path, timeout_s: float) -> sqlite3.Connection:
-        connection = connect(target, timeout_s)
+    def traced(*where: Any) -> sqlite3.Connection:
+        connection = connect(*where)
         connection.set_trace_callback(statements.append)
         return connection
 

@@ -14,7 +14,7 @@ from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.tree_records import SnapshotChunk
 from made_up_chunks import TIME, text_chunk, written_turn
 from test_sqlite_forgetting import PARTS, SECRET, leftovers, write_secret
-from test_sqlite_store import without_sharing
+from test_sqlite_store import version_before, without_sharing
 
 
 @pytest.fixture
@@ -149,7 +149,7 @@ def test_a_memory_from_before_snapshots_shared_their_chunks_has_the_same_in_less
         before = [seen(store, version) for version in range(1, 6)]
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         without_sharing(connection)
-        connection.execute("PRAGMA user_version = 6")
+        connection.execute(f"PRAGMA user_version = {version_before('CREATE TABLE snapshot_chunks')}")
     with closing(SqliteStore(path)) as store:
         assert [seen(store, version) for version in range(1, 6)] == before
         assert count(path, "snapshot_chunks") == 3
@@ -157,7 +157,7 @@ def test_a_memory_from_before_snapshots_shared_their_chunks_has_the_same_in_less
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         without_sharing(connection)
         connection.execute("UPDATE tree_snapshots SET text = CAST(x'ff' AS TEXT) WHERE id = 4")
-        connection.execute("PRAGMA user_version = 6")
+        connection.execute(f"PRAGMA user_version = {version_before('CREATE TABLE snapshot_chunks')}")
     with closing(SqliteStore(path)) as store:
         assert [seen(store, version) for version in (1, 3)] == [before[0], before[2]]
         with pytest.raises(StoreDamaged):

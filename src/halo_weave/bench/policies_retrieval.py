@@ -14,7 +14,7 @@ from halo_weave.session.window import Window
 from halo_weave.weave.context import Context, LiveChunk
 from halo_weave.weave.layout import Layout, lay_out
 
-NOTHING_LIVES = Keeping("newest", returns=True)
+NOTHING_LIVES = Keeping("newest", returns=True, is_restrained=False)
 """A window that no chat passed through has only what returns."""
 
 

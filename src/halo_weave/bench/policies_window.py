@@ -39,10 +39,12 @@ _SPARE = 256
 
 
 class Keeping(NamedTuple):
-    """What a policy keeps; if nothing returns, what lives may fill the whole budget."""
+    """What a policy keeps; if nothing returns, what lives may fill the whole budget. One that is not restrained fills
+    the room with the best that is found."""
 
     kept: Kept
     returns: bool
+    is_restrained: bool = True
 
 
 class _Reviver(Reviver):
@@ -165,7 +167,7 @@ class PolicyWindow:
         life = self.window.life
         room = self.budget - life.size()
         while self._keeping.returns and room > 0:
-            plan = plan_recall(self.window, text, room, before)
+            plan = plan_recall(self.window, text, room, before, is_restrained=self._keeping.is_restrained)
             raised = life.graves.among(revival.key for revival in plan.revivals)
             life.revive(plan)
             # Dates at gaps are no part of the plan.

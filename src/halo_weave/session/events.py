@@ -145,13 +145,18 @@ class EventLog:
 
 
 def _size(value: object) -> int:
-    """About how many bytes plain values take in memory."""
-    match value:
-        case str():
-            return 50 + len(value)
-        case dict():
-            return 64 + sum(100 + _size(one) for one in value.values())
-        case list() | tuple():
-            return 64 + sum(8 + _size(one) for one in value)
-        case _:
-            return 28
+    """About how many bytes plain values take in memory, however deeply they are nested."""
+    total, waiting = 0, [value]
+    while waiting:
+        match waiting.pop():
+            case str() as text:
+                total += 50 + len(text)
+            case dict() as named:
+                total += 64 + 100 * len(named)
+                waiting += named.values()
+            case list() | tuple() as values:
+                total += 64 + 8 * len(values)
+                waiting += values
+            case _:
+                total += 28
+    return total

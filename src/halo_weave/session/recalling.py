@@ -11,8 +11,13 @@ FOUND_AT_MOST = 100
 NOTHING = ResurrectionPlan((), 0)
 
 
-def plan_recall(window: Window, message: str, budget: int, before: int) -> ResurrectionPlan:
-    """Only what stands before the message's own position: what others say meanwhile comes later."""
+def plan_recall(
+    window: Window, message: str, budget: int, before: int, *, is_restrained: bool = True
+) -> ResurrectionPlan:
+    """Only what stands before the message's own position: what others say meanwhile comes later.
+
+    Without restraint, what the search finds returns whether it is needed or not.
+    """
     if not window.settings.weave.resurrection or budget <= 0:
         return NOTHING
     hits = window.memory.search(message, limit=FOUND_AT_MOST)
@@ -22,7 +27,8 @@ def plan_recall(window: Window, message: str, budget: int, before: int) -> Resur
         for hit in hits
         if hit.chunk.key not in window.life.context and hit.chunk.first_position < before
     ]
-    candidates = restraint.needed(dormant, max((hit.score for hit in hits), default=0.0))
+    best_score = max((hit.score for hit in hits), default=0.0)
+    candidates = restraint.needed(dormant, best_score) if is_restrained else dormant
     groups = [key for candidate in candidates for key in resurrection.group_keys(candidate.key)]
     return resurrection.plan(
         candidates,
