@@ -132,6 +132,22 @@ def test_delete_asks_for_what_was_pointed_at_and_says_what_went(echo_server: Pro
         expect(tab.turns).to_have_count(2)
 
 
+def test_a_whole_reply_can_be_deleted_and_the_newest_hands_its_question_back(
+    echo_server: Process, browser: Browser
+) -> None:
+    window = new_window(echo_server, "whole reply")
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open(window)
+        tab.say("What was first?")
+        tab.say(PARAGRAPHS)
+        reply = tab.turn(3).locator("header")
+        reply.hover()
+        reply.get_by_role("button", name=re.compile("^Delete: Delete this reply and its question")).click()
+        expect(tab.toasts).to_contain_text("Deleted the question and its answer")
+        expect(tab.turns).to_have_count(2)
+        expect(tab.box).to_have_value(PARAGRAPHS)
+
+
 def test_what_is_undeleted_in_the_memory_alone_is_reported_and_can_be_resurrected(
     echo_server: Process, browser: Browser
 ) -> None:

@@ -93,6 +93,7 @@ function messageControls(chunks, isNewest) {
     bar.append(button("Regenerate", "Have it answered again (Ctrl+Enter)", () => app.attempt(() => app.api.regenerate())));
     bar.append(button("Continue", "Let the model write on", () => app.attempt(() => app.api.continue())));
   }
+  if (first.role === "assistant") bar.append(button("Delete", "Delete this reply and its question for all windows; can be undone", () => deleteExchange(first)));
   return bar;
 }
 
@@ -106,8 +107,12 @@ function controls(chunk) {
   return bar;
 }
 
-export async function deleteChunk(chunk) {
-  const deletion = await app.attempt(() => app.api.chunk(chunk.key, "delete"));
+export const deleteChunk = (chunk) => deleteBy(chunk, "delete");
+
+const deleteExchange = (chunk) => deleteBy(chunk, "delete?exchange=true");
+
+async function deleteBy(chunk, action) {
+  const deletion = await app.attempt(() => app.api.chunk(chunk.key, action));
   if (!deletion) return;
   if (deletion.question) app.dispatchEvent(new CustomEvent("hand-back", { detail: deletion.question }));
   app.say(deletionInWords(deletion.keys), {
