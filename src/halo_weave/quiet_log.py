@@ -16,7 +16,7 @@ def log_quietly() -> None:
     """For a program that logs and has nothing to say where to. Warnings and errors, of the libraries too."""
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
-    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    handler.setFormatter(logging.Formatter("halo-weave: %(message)s"))
     handler.addFilter(RepeatFilter())
     logging.getLogger().addHandler(handler)
 
