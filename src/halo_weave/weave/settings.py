@@ -44,7 +44,7 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     resurrection: Annotated[
         bool, msgspec.Meta(description="Whether related text returns from the memory with each message.")
     ] = True
-    # 512: what returns has to be read before the first word of the reply, some ten seconds a thousand tokens here.
+    # 512: the model reads what returns before it writes its first word.
     resurrection_cap: Annotated[
         int,
         msgspec.Meta(
