@@ -22,6 +22,15 @@ settings.register_profile("searching", _PATIENT, max_examples=2000, print_blob=T
 settings.load_profile("searching" if os.environ.get("HALO_TEST_FULL") else "repeatable")
 
 
+_LONG = ("test_bench_", "test_page_", "test_editing", "test_long_run", "test_mcp", "test_chat_terminal")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take long come first, so that no process is left alone with one of them at the end."""
+    items.sort(key=lambda item: not item.path.name.startswith(_LONG))
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No test touches the folders or settings of the person who runs it."""

@@ -86,6 +86,7 @@ class Tab:
         expect(self.page.locator("#window-name")).not_to_be_empty()
 
     def send(self, text: str) -> None:
+        self.page.bring_to_front()  # Chromium hardly paints a tab that is not in front
         self.box.fill(text)
         self.box.press("Enter")
 
@@ -107,6 +108,7 @@ class Tab:
         return within.get_by_role("button", name=re.compile(f"^{label}:"))
 
     def do(self, within: Locator, label: str) -> None:
+        self.page.bring_to_front()
         within.hover()
         self.control(within, label).first.click()
 

@@ -13,7 +13,8 @@ from halo_weave.errors import InputError
 
 @pytest.fixture
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = {"CONTEXT_TOKENS": 120, "MOVED_TOKENS": 40, "STEPS": 3, "CYCLE_BUDGET": 240, "CHUNK_TOKENS": 40}
+    small = {"CONTEXT_TOKENS": 80, "MOVED_TOKENS": 20, "STEPS": 3, "CYCLE_BUDGET": 120, "CHUNK_TOKENS": 20}
+    small["PROBED_TOKENS"] = 2
     for name, value in small.items():
         monkeypatch.setattr(bench, name, value)
 

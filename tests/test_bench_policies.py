@@ -45,6 +45,8 @@ from halo_weave.session.settings import WindowSettings
 from windows import brightness, living
 
 BUDGET, REPLAYED = 200, 120
+WHOLE = Choice((BUDGET,), questions=2, replayed=REPLAYED)
+"""One choice for all whole runs: what was measured once is kept."""
 SMALL = Settings(engine=EngineSettings(context_tokens=512, threads=1))
 FACT = "Ann: The spare key of the lighthouse lies under the blue flowerpot."
 LAST = "Ann: My sister Tilda bought seven goats in Lima."
@@ -99,8 +101,8 @@ def opened(workshop: Workshop, chat: Chat, policy: str) -> PolicyWindow:
 
 def test_a_whole_run_tells_what_each_policy_has_in_its_context(data: Path, tmp_path: Path) -> None:
     """What was said long ago is found by those that return it, what was said last is there for all that keep it."""
-    choice, details = Choice((BUDGET,), questions=2, replayed=REPLAYED), tmp_path / "details.jsonl"
-    found = policies.run(SMALL, data, choice, details=details, plot=tmp_path / "plot.svg")
+    details = tmp_path / "details.jsonl"
+    found = policies.run(SMALL, data, WHOLE, details=details, plot=tmp_path / "plot.svg")
     of_question = {
         (line["policy"], line["category"]): line for line in map(json.loads, details.read_text().splitlines())
     }
@@ -133,7 +135,7 @@ def test_a_whole_run_tells_what_each_policy_has_in_its_context(data: Path, tmp_p
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(policies, "measured", refuse)
-        assert figures(policies.measure(SMALL, data, choice)) == found
+        assert figures(policies.measure(SMALL, data, WHOLE)) == found
 
 
 def test_a_process_that_measures_ends_with_the_one_that_started_it() -> None:
@@ -153,12 +155,12 @@ def test_a_process_that_measures_ends_with_the_one_that_started_it() -> None:
 
 
 def test_several_processes_find_what_one_finds(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    choice, told = Choice((BUDGET,), questions=1, replayed=60), list[str]()
-    alone = policies.run(SMALL, data, choice)
+    told = list[str]()
+    alone = policies.run(SMALL, data, WHOLE)
     monkeypatch.setattr(policies, "cache_folder", lambda: tmp_path)
-    assert policies.run(SMALL, data, choice._replace(processes=2), on_progress=told.append) == alone
+    assert policies.run(SMALL, data, WHOLE._replace(processes=2), on_progress=told.append) == alone
     assert sum(" of 9: a: " in line for line in told) == 9
-    assert any("1 questions" in line for line in told)
+    assert any("2 questions" in line for line in told)
 
 
 def test_what_is_measured_is_told_with_the_time_that_is_left() -> None:

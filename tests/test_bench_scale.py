@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from halo_weave.bench import made_up_memory as making
+from halo_weave.bench import scale
 from halo_weave.bench.made_up_memory import MadeUpMemory, made_up_memory
 from halo_weave.bench.made_up_vectors import MadeUpVectors, spread
 from halo_weave.bench.scale import NEAREST, exact_nearest, measure, overlap
@@ -17,7 +18,7 @@ from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.vector_index import VectorIndex, vector_file_name
 from vector_memories import clustered
 
-CHUNKS = 2000
+CHUNKS, REAL_TEXTS = 2000, 20
 SETTINGS = EmbedderSettings()
 
 
@@ -35,7 +36,9 @@ def parent(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def memory(parent: Path, embedder: Embedder) -> MadeUpMemory:
-    return made_up_memory(parent, CHUNKS, embedder, lambda _: None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(making, "_FEWEST_REAL_TEXTS", REAL_TEXTS)
+        return made_up_memory(parent, CHUNKS, embedder, lambda _: None)
 
 
 def test_a_memory_that_is_there_is_not_made_again(memory: MadeUpMemory, parent: Path, embedder: Embedder) -> None:
@@ -48,7 +51,7 @@ def test_a_memory_that_is_there_is_not_made_again(memory: MadeUpMemory, parent: 
 def test_what_was_interrupted_leaves_nothing_that_looks_complete(
     tmp_path: Path, embedder: Embedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(making, "_FEWEST_REAL_TEXTS", 30)
+    monkeypatch.setattr(making, "_FEWEST_REAL_TEXTS", REAL_TEXTS)
 
     def interrupt(notice: str) -> None:
         if "made up" in notice:
@@ -80,7 +83,11 @@ def test_made_up_vectors_lie_as_the_ones_they_are_made_from() -> None:
     assert ours.effective_directions == pytest.approx(theirs.effective_directions, rel=0.25)
 
 
-def test_figures_are_there_and_an_exact_search_finds_all(memory: MadeUpMemory, embedder: Embedder) -> None:
+def test_figures_are_there_and_an_exact_search_finds_all(
+    memory: MadeUpMemory, embedder: Embedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scale, "RESERVING_PROCESSES", 2)
+    monkeypatch.setattr(scale, "RESERVING_SECONDS", 0.2)
     figures = measure(memory, SETTINGS, embedder.name)
     assert figures["search_recall_at_50"] == 1
     assert figures["questions"] >= 200

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from halo_weave.bench import turn
+from halo_weave.bench import made_up_memory, turn
 from halo_weave.config import Settings
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.session.replying import Figures
@@ -25,6 +25,7 @@ def test_shares_and_ratios_are_of_all_turns_together() -> None:
 
 def test_turns_are_measured_with_a_real_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALO_HOME", str(tmp_path))
+    monkeypatch.setattr(made_up_memory, "_FEWEST_REAL_TEXTS", 10)
     notices: list[str] = []
     figures = turn.run(Settings(engine=EngineSettings(kind="echo")), 2, notices.append, 1000)
     assert (figures.turns, figures.memory_chunks) == (2, 1000)

