@@ -2,9 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
-from halo_weave.engine import Token
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.records import Chunk, ChunkKey, Role
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.roles import Role
+from halo_weave.records.tokens import Token
 
 BEGIN = datetime(2026, 5, 17, 12, 0, tzinfo=UTC)
 _POSITIONS = 100

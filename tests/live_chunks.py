@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from hypothesis import strategies as st
 
-from halo_weave.engine.protocol import Token
-from halo_weave.memory.records import ChunkKey, Role
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.roles import Role
+from halo_weave.records.tokens import Token
 from halo_weave.weave.context import Context, LiveChunk
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)

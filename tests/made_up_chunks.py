@@ -5,9 +5,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from halo_weave.engine.protocol import Token
-from halo_weave.memory.records import Chunk, ChunkKey, Role
 from halo_weave.memory.store import Store
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.roles import Role
+from halo_weave.records.tokens import Token
 
 TIME = datetime(2026, 5, 17, 12, 30, 15, 123456, tzinfo=UTC)
 PIECES = (" sea", " light", "", " Grüße", "世", " owl🦉", "\n\n", " running", ' "quoted"', "\0", " AND")

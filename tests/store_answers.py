@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from halo_weave.memory.records import Chunk, PlacedToken, Stored
+from halo_weave.records.chunks import Chunk, PlacedToken, Stored
 
 EMBEDDER = "made-up"
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from halo_weave.errors import StoreError
-from halo_weave.memory.records import Chunk, ChunkKey
 from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.store import Store
+from halo_weave.records.chunks import Chunk, ChunkKey
 from made_up_chunks import made_up_chunk
 
 TOKENS = 4

@@ -9,7 +9,7 @@ import pytest
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.protocol import Placed, SyncReport
 from halo_weave.errors import EngineStopped, InputError
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
 from halo_weave.session import actions
 from halo_weave.session.hub import Hub
 from halo_weave.session.turn import continue_reply, send

@@ -15,7 +15,7 @@ from halo_weave.engine import GenerationSettings, Placed
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.errors import InputError
-from halo_weave.text.chat_template import Role
+from halo_weave.records.roles import Role
 from halo_weave.weave.brightness import make_scorer
 from halo_weave.weave.brightness.settings import ScorerSettings
 

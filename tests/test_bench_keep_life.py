@@ -5,7 +5,7 @@ import pytest
 from halo_weave.bench import keep_life
 from halo_weave.bench.conversations import Question
 from halo_weave.bench.keep_feeding import FedChunk, FedConversation, FedTurn
-from halo_weave.text.chat_template import Role
+from halo_weave.records.roles import Role
 
 BUDGET = 40
 EMPTY_TALK = "yes well yes well yes well yes well yes well"

@@ -11,10 +11,11 @@ from halo_weave.bench import recall
 from halo_weave.bench.conversations import read_conversations
 from halo_weave.bench.intervals import interval, paired_difference
 from halo_weave.config import Settings
-from halo_weave.engine import Token
 from halo_weave.errors import InputError
-from halo_weave.memory.records import Chunk, ChunkKey, Role
 from halo_weave.memory.search import Hit
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.roles import Role
+from halo_weave.records.tokens import Token
 
 ROWS: list[dict[str, object]] = [
     {"type": "turn", "conversation": "a", "id": "1", "role": "user", "speaker": "Ann", "time": "2026-01-02T10:00:00",

@@ -13,8 +13,8 @@ import pytest
 from halo_weave.errors import StoreError
 from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.store import Store
-from halo_weave.memory.tree_records import SnapshotChunk
-from halo_weave.memory.window_records import BurialRecord, WindowRecord
+from halo_weave.records.tree import SnapshotChunk
+from halo_weave.records.windows import BurialRecord, WindowRecord
 from made_up_chunks import TIME, text_chunk, ticking_clock, written_turn
 
 FLIPS, SEEDS = 200, 4

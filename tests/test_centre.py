@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from halo_weave.engine.protocol import Token
 from halo_weave.memory.centre import SHARE, Centre
-from halo_weave.memory.records import Chunk, ChunkKey, utc_now
 from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.records.chunks import Chunk, ChunkKey, utc_now
+from halo_weave.records.tokens import Token
 
 ASKED = np.array([0.6, 0.8, 0, 0], dtype=np.float32)
 

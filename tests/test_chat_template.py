@@ -3,7 +3,8 @@
 import pytest
 
 from halo_weave.engine.llamacpp.engine import LlamaEngine
-from halo_weave.text.chat_template import ROLES, TurnMarks, chatml, from_jinja
+from halo_weave.records.roles import ROLES
+from halo_weave.text.chat_template import TurnMarks, chatml, from_jinja
 
 CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>\n' }}"

@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from halo_weave.engine.llamacpp.engine import LlamaEngine
-from halo_weave.engine.protocol import Token
 from halo_weave.errors import SettingError
+from halo_weave.records.tokens import Token
 from halo_weave.text.chunking import Chunker, chunks_of
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.memory.embedding import EmbedderSettings
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.hub import Hub
 from halo_weave.session.turn import send
 from windows import PLAIN, Clock, brightness, held_text, living, opened_hub, positions_of, seen_text, weave

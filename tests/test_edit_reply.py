@@ -13,7 +13,7 @@ from endings import Ended, ending_before_write
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.errors import InputError
 from halo_weave.memory.memory import open_memory
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
 from halo_weave.session import actions
 from halo_weave.session.hub import Hub
 from halo_weave.session.reflection import MARK, reflect

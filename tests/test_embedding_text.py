@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from halo_weave.memory.embedding import Embedder, EmbedderSettings, open_embedder
 from halo_weave.memory.embedding_text import embedding_text, partner, to_embed_again
-from halo_weave.memory.records import ChunkKey, Role
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.roles import Role
 
 QUESTION = "How does brightness scoring work?"
 ANSWER = "Brightness scoring uses magnitude voting..."

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
 from halo_weave.session import actions
 from halo_weave.session.events import Event, EventLog
 from halo_weave.session.turn import send

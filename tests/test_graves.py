@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halo_weave.memory.memory import Memory, open_memory
-from halo_weave.memory.records import Chunk, ChunkKey
-from halo_weave.memory.window_records import BurialGap, BurialRecord, WindowRecord
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.windows import BurialGap, BurialRecord, WindowRecord
 from halo_weave.session.graves import Graves
 from halo_weave.session.turn import send
 from made_up_chunks import TIME, written_turn

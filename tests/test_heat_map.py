@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halo_weave.engine.protocol import Token
-from halo_weave.memory.records import ChunkKey, Role
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.roles import Role
+from halo_weave.records.tokens import Token
 from halo_weave.terminal.heat_map import MARKS, heat_map, levels, shaded
 from halo_weave.weave.context import LiveChunk
 

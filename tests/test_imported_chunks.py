@@ -4,7 +4,7 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
 from halo_weave.session import actions
 from halo_weave.session.tool_rounds import TOOL
 from halo_weave.session.turn import send

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from halo_weave.engine import Token
 from halo_weave.memory.indexing import Indexer
-from halo_weave.memory.records import Chunk, ChunkKey, Role
 from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.vectors import Vectors
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.roles import Role
+from halo_weave.records.tokens import Token
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -23,8 +23,9 @@ import uvicorn
 from halo_weave.engine.echo import EchoContext, EchoEngine
 from halo_weave.engine.kobold.server import listen, serve, serving
 from halo_weave.engine.kobold.sessions import NoSuchContext, ServerBusy, Sessions
-from halo_weave.engine.protocol import AttentionChoice, GenerationSettings, Placed, Step, Token
+from halo_weave.engine.protocol import AttentionChoice, GenerationSettings, Placed, Step
 from halo_weave.errors import SettingError
+from halo_weave.records.tokens import Token
 
 WAIT_S = 60.0
 

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.engine.protocol import Placed, Token
-from halo_weave.memory.records import Role
+from halo_weave.engine.protocol import Placed
+from halo_weave.records.roles import Role
+from halo_weave.records.tokens import Token
 from halo_weave.weave.context import Context, LiveChunk
 from halo_weave.weave.framing import ChatFrames
 from halo_weave.weave.layout import Layout, OpenTurn, lay_out, size_of

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halo_weave.errors import HaloError, InputError, StoreConflict
-from halo_weave.memory.notes_records import DEFAULT_DOCUMENT
 from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.store import Store
+from halo_weave.records.notes import DEFAULT_DOCUMENT
 from halo_weave.tools.jq_process import JqProcess
 from halo_weave.tools.notes import GONE, LARGEST_DOCUMENT_BYTES, LARGEST_TEXT, REPLACE, Notes, NotesChange
 from halo_weave.tools.notes_changes import Change, changes, decoded, in_words, plain

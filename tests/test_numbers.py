@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halo_weave.errors import InputError
-from halo_weave.memory.numbers import key_of_number, number_of_key, number_of_text, text_of_number
+from halo_weave.records.numbers import key_of_number, number_of_key, number_of_text, text_of_number
 
 EDGES = [0, 1, 255, 256, 2**53, 2**63, 2**64 - 1, 2**64, 2**2032 - 1, 2**2032, 2**2040, 2**2041 + 5]
 

@@ -19,7 +19,7 @@ from halo_weave.engine.openai.messages import (
     is_byte,
     split_marks,
 )
-from halo_weave.text.chat_template import ROLES, Role
+from halo_weave.records.roles import ROLES, Role
 
 OPENING = {role: token_id for token_id, role in OPENINGS.items()}
 

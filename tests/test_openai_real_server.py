@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from halo_weave.engine.openai import OpenAIContext, OpenAIEngine
-from halo_weave.engine.protocol import GenerationSettings, Placed, Token
+from halo_weave.engine.protocol import GenerationSettings, Placed
 from halo_weave.engine.turns import closing_tokens, opening_tokens, turn_tokens
 from halo_weave.errors import ContextTooLarge
 from halo_weave.memory.gguf_embedder import GgufEmbedder
 from halo_weave.memory.minilm import converted_minilm
 from halo_weave.memory.openai_embedder import OpenAIEmbedder
 from halo_weave.paths import bundled_minilm_folder, bundled_model_path
+from halo_weave.records.tokens import Token
 from llama_server import running_llama_server
 
 GREEDY = GenerationSettings(temperature=0, repeat_penalty=1, max_tokens=12)

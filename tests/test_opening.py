@@ -8,9 +8,10 @@ import msgspec
 import pytest
 
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.engine.protocol import Engine, Token
+from halo_weave.engine.protocol import Engine
 from halo_weave.errors import InputError, StoreDamaged
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.tokens import Token
 from halo_weave.session import actions
 from halo_weave.session.journal import Journal, noted
 from halo_weave.session.saved_window import SavedWindow, decoded, encoded

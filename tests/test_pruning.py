@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halo_weave.memory.records import ChunkKey, Role
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.roles import Role
 from halo_weave.weave import pruning
 from halo_weave.weave.living import LivingChunk, tokens_in_all
 from halo_weave.weave.pruning import Holding, PruningPlan

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from halo_weave.memory.query_terms import terms_of
 from halo_weave.memory.ranking import NEAR, WIDE, Candidate, Ranked, Surroundings, around, diverse, fused
-from halo_weave.memory.records import Role
+from halo_weave.records.roles import Role
 
 roles: st.SearchStrategy[Role] = st.sampled_from(["system", "user", "assistant"])
 shares = st.sampled_from([0.01, 0.3, 1.0])

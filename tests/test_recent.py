@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.memory.records import ChunkKey, Role
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.roles import Role
 from halo_weave.session.turn import send
 from halo_weave.weave import pruning
 from halo_weave.weave.living import LivingChunk, TurnKey

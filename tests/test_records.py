@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halo_weave.engine.protocol import Token
 from halo_weave.errors import InputError
-from halo_weave.memory.packing import LARGEST, pack, packed_count, packed_total, unpack
-from halo_weave.memory.records import Chunk, ChunkKey
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.packing import LARGEST, pack, packed_count, packed_total, unpack
+from halo_weave.records.tokens import Token
 from made_up_chunks import TIME, made_up_chunk
 
 tokens = st.lists(st.builds(Token, st.integers(0, LARGEST), st.text(max_size=300)), min_size=1)

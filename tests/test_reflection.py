@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from halo_weave.errors import EngineUnavailable
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
 from halo_weave.session import actions, reflection
 from halo_weave.session.hub import Hub
 from halo_weave.session.reflection import Reflecting, is_due, reflect

@@ -11,11 +11,11 @@ import pytest
 
 from halo_weave import cli
 from halo_weave.errors import StoreConflict, StoreDamaged
-from halo_weave.memory.records import ChunkKey
 from halo_weave.memory.sqlite_schema import MIGRATIONS
 from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.tree_records import SnapshotChunk
-from halo_weave.memory.window_records import BurialRecord, WindowRecord
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.tree import SnapshotChunk
+from halo_weave.records.windows import BurialRecord, WindowRecord
 from halo_weave.transfer import export_memory, import_file
 from made_up_chunks import TIME, made_up_chunk, ticking_clock, written_texts, written_turn
 from served import served

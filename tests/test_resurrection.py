@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halo_weave.errors import InputError
-from halo_weave.memory.records import ChunkKey, Role
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.roles import Role
 from halo_weave.weave import pruning, resurrection
 from halo_weave.weave.living import LivingChunk, tokens_in_all
 from halo_weave.weave.resurrection import (

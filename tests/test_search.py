@@ -10,15 +10,16 @@ import msgspec
 import numpy as np
 import pytest
 
-from halo_weave.engine.protocol import Token
 from halo_weave.errors import InputError
 from halo_weave.memory.embedding import Embedder, EmbedderSettings, open_embedder
-from halo_weave.memory.records import Chunk, ChunkKey, Role
 from halo_weave.memory.search import Hit, MemorySearch
 from halo_weave.memory.search_settings import SearchSettings
 from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.vector_index import VectorIndex
 from halo_weave.memory.vectors import Vectors, normalised
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.roles import Role
+from halo_weave.records.tokens import Token
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 ALIKE = SearchSettings(user_boost=1.0, wish_boost=1.0)

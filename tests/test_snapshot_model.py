@@ -9,9 +9,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from halo_weave.memory.records import Chunk, ChunkKey
 from halo_weave.memory.store import Store
-from halo_weave.memory.tree_records import SnapshotChunk
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.tree import SnapshotChunk
 from made_up_chunks import TIME, made_up_chunk
 from store_factories import STORES, fresh_memory
 

@@ -23,11 +23,11 @@ from halo_weave.errors import (
     StoreUnavailable,
 )
 from halo_weave.memory import sqlite_database
-from halo_weave.memory.records import Stored
 from halo_weave.memory.sqlite_errors import store_error
 from halo_weave.memory.sqlite_rows import checksum
 from halo_weave.memory.sqlite_schema import MIGRATIONS
 from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.records.chunks import Stored
 from made_up_chunks import TIME, text_chunk, written_texts, written_turn
 
 NOBODY = 65534

@@ -9,9 +9,9 @@ import pytest
 from numpy.typing import NDArray
 
 from halo_weave.errors import StoreDamaged
-from halo_weave.memory.records import Chunk, ChunkKey
 from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.tree_records import SnapshotChunk
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.tree import SnapshotChunk
 from made_up_chunks import TIME, text_chunk, written_turn
 from test_sqlite_forgetting import PARTS, SECRET, leftovers, write_secret
 from test_sqlite_store import version_before, without_sharing

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from halo_weave.errors import InputError, StoreConflict
-from halo_weave.memory.records import ChunkKey, Record
 from halo_weave.memory.store import Store
-from halo_weave.memory.window_records import WindowRecord
+from halo_weave.records.chunks import ChunkKey, Record
+from halo_weave.records.windows import WindowRecord
 from made_up_chunks import made_up_chunk, written_texts, written_turn
 from store_answers import EMBEDDER, chunks_of, one, vector
 from store_factories import StoreFactory

@@ -11,10 +11,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, precondition, rule
 
-from halo_weave.engine.protocol import Token
 from halo_weave.errors import InputError, StoreConflict
-from halo_weave.memory.records import Chunk, ChunkKey, PlacedToken, Reservation, Role
 from halo_weave.memory.store import Store
+from halo_weave.records.chunks import Chunk, ChunkKey, PlacedToken, Reservation
+from halo_weave.records.roles import Role
+from halo_weave.records.tokens import Token
 from made_up_chunks import TIME
 from store_factories import STORES, fresh_memory
 

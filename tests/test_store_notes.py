@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from halo_weave.errors import InputError, StoreConflict, StoreDamaged
-from halo_weave.memory.notes_records import DEFAULT_DOCUMENT, NotesOutline, NotesRecord
 from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.store import Store
+from halo_weave.records.notes import DEFAULT_DOCUMENT, NotesOutline, NotesRecord
 from made_up_chunks import TIME
 from store_factories import StoreFactory
 

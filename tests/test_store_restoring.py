@@ -4,8 +4,8 @@ import msgspec
 import pytest
 
 from halo_weave.errors import InputError, StoreConflict
-from halo_weave.memory.records import AuditEntry, ChunkKey, Record
 from halo_weave.memory.store import Store
+from halo_weave.records.chunks import AuditEntry, ChunkKey, Record
 from made_up_chunks import TIME, made_up_chunk, written_texts, written_turn
 from store_answers import EMBEDDER, chunks_of, one, vector
 

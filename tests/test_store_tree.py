@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from halo_weave.errors import InputError, StoreConflict
-from halo_weave.memory.records import Chunk
 from halo_weave.memory.store import Store
-from halo_weave.memory.tree_records import SnapshotChunk, TreeEntry, TreeVersion
+from halo_weave.records.chunks import Chunk
+from halo_weave.records.tree import SnapshotChunk, TreeEntry, TreeVersion
 from made_up_chunks import TIME, written_turn
 from store_factories import StoreFactory
 

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from halo_weave.errors import InputError, StoreConflict
-from halo_weave.memory.records import ChunkKey
 from halo_weave.memory.store import Store
-from halo_weave.memory.window_records import (
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.windows import (
     BurialGap,
     BurialPlace,
     BurialRecord,

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 
 from halo_weave import cli
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
 from halo_weave.session import actions
 from halo_weave.session.capture import start_capture, stop_capture
 from halo_weave.session.hub import Hub

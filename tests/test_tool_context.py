@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.actions import merge
 from halo_weave.session.turn import send
 from halo_weave.session.window import Window

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.errors import EngineError, InputError
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.actions import edit_reply, merge
 from halo_weave.session.journal import Journal
 from halo_weave.session.turn import continue_reply, send

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halo_weave.errors import StoreConflict
-from halo_weave.memory.notes_records import NotesRecord
-from halo_weave.memory.records import Chunk
 from halo_weave.memory.store import Store
-from halo_weave.memory.tree_records import SnapshotChunk
+from halo_weave.records.chunks import Chunk
+from halo_weave.records.notes import NotesRecord
+from halo_weave.records.tree import SnapshotChunk
 from halo_weave.transfer import Imported, export_memory, import_file
 from made_up_chunks import TIME, text_chunk, written_turn
 from test_import_refusals import made_export, row

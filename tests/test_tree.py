@@ -16,8 +16,8 @@ from halo_weave.errors import InputError, StoreConflict
 from halo_weave.memory.embedding import EmbedderSettings
 from halo_weave.memory.memory import Memory, open_memory
 from halo_weave.memory.minilm import NAME as MINILM
-from halo_weave.memory.records import ChunkKey
-from halo_weave.memory.tree_records import LARGEST_CONTENT_BYTES
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.tree import LARGEST_CONTENT_BYTES
 from halo_weave.tools.tree import MemoryTree, TreeNode, UnknownPath
 from tree_worker import PATH, run_workers, start_worker
 

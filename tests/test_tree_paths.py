@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halo_weave.errors import InputError
-from halo_weave.memory.tree_paths import ancestors_of, heading_of, is_under, parent_of, path_of_text, root_of_text
+from halo_weave.records.tree_paths import ancestors_of, heading_of, is_under, parent_of, path_of_text, root_of_text
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.protocol import GenerationSettings
 from halo_weave.errors import EngineError, InputError, WindowBusy
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
 from halo_weave.session import actions
 from halo_weave.session.events import Event
 from halo_weave.session.hub import Hub

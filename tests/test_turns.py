@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from halo_weave.engine import turns
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.engine.protocol import Engine, Token
-from halo_weave.text.chat_template import ROLES, Role
+from halo_weave.engine.protocol import Engine
+from halo_weave.records.roles import ROLES, Role
+from halo_weave.records.tokens import Token
 
 ECHO = EchoEngine()
 

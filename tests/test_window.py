@@ -10,7 +10,7 @@ from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.llamacpp.context import LlamaContext
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.errors import InputError, SettingError, StoreConflict, WindowBusy
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
 from halo_weave.session import actions
 from halo_weave.session.events import Event
 from halo_weave.session.hub import Hub

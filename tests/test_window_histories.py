@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.errors import InputError
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.records import Chunk, ChunkKey
+from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.session import actions
 from halo_weave.session.catching_up import catch_up
 from halo_weave.session.turn import continue_reply, send

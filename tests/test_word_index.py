@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halo_weave.errors import HaloError
-from halo_weave.memory.records import ChunkKey
 from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.store import Store
+from halo_weave.records.chunks import ChunkKey
 from made_up_chunks import text_chunk, written_texts
 
 WORDS = ["sea", "light", "Grüße", "owl", "running", "runs", "世界", "42", "café", "AND", "x", "hill", "hills", "!!"]

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.llamacpp.engine import LlamaEngine
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.roles import Role
 from halo_weave.session.turn import send
-from halo_weave.text.chat_template import Role
 from halo_weave.weave import worth
 from halo_weave.weave.settings import KeepsBy
 from halo_weave.weave.worth import Said

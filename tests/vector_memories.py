@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.engine.protocol import Token
-from halo_weave.memory.records import Chunk, ChunkKey
 from halo_weave.memory.store import Store
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.tokens import Token
 
 EMBEDDER = "made-up"
 TIME = datetime(2026, 3, 1, tzinfo=UTC)

@@ -12,7 +12,7 @@ from halo_weave.engine.echo import EchoEngine, fading_attention
 from halo_weave.engine.protocol import Attention, Engine, GenerationSettings, Placed
 from halo_weave.memory.embedding import EmbedderSettings
 from halo_weave.memory.memory import Memory, open_memory
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.hub import Hub
 from halo_weave.session.settings import ChatSettings, WindowSettings, with_overrides
 from halo_weave.session.window import Window

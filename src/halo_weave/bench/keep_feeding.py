@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from halo_weave.bench.conversations import Conversations, Question, Turn, by_conversation
 from halo_weave.engine import turns
 from halo_weave.engine.protocol import Engine
-from halo_weave.memory.records import ChunkKey
-from halo_weave.text.chat_template import Role
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.roles import Role
 from halo_weave.text.chunking import chunks_of
 from halo_weave.weave.living import LivingChunk
 

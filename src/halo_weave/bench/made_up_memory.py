@@ -22,13 +22,14 @@ from halo_weave.engine.llamacpp.library import load_library
 from halo_weave.engine.llamacpp.model import Model
 from halo_weave.memory.embedding import Embedder
 from halo_weave.memory.memory import index_folder
-from halo_weave.memory.records import Chunk, ChunkKey, Role
 from halo_weave.memory.sqlite_schema import MIGRATIONS
 from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.store import FIRST_POSITION, FIRST_TURN
 from halo_weave.memory.vector_index import VectorIndex
 from halo_weave.memory.vectors import Vectors
 from halo_weave.paths import bundled_minilm_folder, bundled_model_path
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.roles import Role
 
 Progress = Callable[[str], None]
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.engine.llamacpp.vocabulary import Vocabulary
-from halo_weave.engine.protocol import Token
+from halo_weave.records.tokens import Token
 
 _DIFFERENT_WORDS = 120_000
 _ZIPF_EXPONENT, _ZIPF_SHIFT = 1.07, 2.7

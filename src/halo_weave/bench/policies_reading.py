@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from halo_weave.engine.llamacpp.context import LlamaContext
-from halo_weave.engine.protocol import Placed, Token
+from halo_weave.engine.protocol import Placed
 from halo_weave.errors import InputError
+from halo_weave.records.tokens import Token
 from halo_weave.session.window import Window
 from halo_weave.weave.context import State
 from halo_weave.weave.layout import Layout, OpenTurn

@@ -7,8 +7,9 @@ from typing import NamedTuple, Self
 
 from halo_weave.bench.policies_stream import Asked, Chat, StreamMemory
 from halo_weave.bench.policies_window import Keeping, PolicyWindow, exchanges
-from halo_weave.engine.protocol import Placed, Token
-from halo_weave.memory.records import ChunkKey, utc_now
+from halo_weave.engine.protocol import Placed
+from halo_weave.records.chunks import ChunkKey, utc_now
+from halo_weave.records.tokens import Token
 from halo_weave.session.recalling import FOUND_AT_MOST
 from halo_weave.session.window import Window
 from halo_weave.weave.context import Context, LiveChunk

@@ -15,9 +15,9 @@ import msgspec
 from halo_weave.bench.policies_reading import Reader
 from halo_weave.bench.policies_stream import Chat, Said, StreamMemory
 from halo_weave.engine.llamacpp.engine import LlamaEngine
-from halo_weave.engine.protocol import Token
-from halo_weave.memory.records import Chunk, ChunkKey, utc_now
-from halo_weave.memory.window_records import BurialRecord
+from halo_weave.records.chunks import Chunk, ChunkKey, utc_now
+from halo_weave.records.tokens import Token
+from halo_weave.records.windows import BurialRecord
 from halo_weave.session.opening import new_window
 from halo_weave.session.recalling import plan_recall
 from halo_weave.session.revival import Reviver

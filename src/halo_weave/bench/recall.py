@@ -22,12 +22,12 @@ from halo_weave.engine.llamacpp.model import Model
 from halo_weave.engine.llamacpp.vocabulary import Vocabulary
 from halo_weave.memory.embedding import Embedder, open_embedder
 from halo_weave.memory.indexing import Indexer
-from halo_weave.memory.records import Chunk, ChunkKey
 from halo_weave.memory.search import Hit, MemorySearch
 from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.vector_index import VectorIndex
 from halo_weave.memory.vectors import Vectors
 from halo_weave.paths import bundled_model_path, cache_folder
+from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.session.recalling import FOUND_AT_MOST
 from halo_weave.text.chunking import chunks_of
 from halo_weave.weave import resurrection

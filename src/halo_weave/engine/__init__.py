@@ -14,8 +14,8 @@ from halo_weave.engine.protocol import (
     SpecialTokens,
     Step,
     SyncReport,
-    Token,
 )
+from halo_weave.records.tokens import Token
 
 __all__ = [
     "Abilities",

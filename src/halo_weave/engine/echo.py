@@ -23,10 +23,10 @@ from halo_weave.engine.protocol import (
     SpecialTokens,
     Step,
     SyncReport,
-    Token,
 )
 from halo_weave.engine.reply import RawStep, shape_reply
 from halo_weave.errors import ContextTooLarge, EngineError, InputError
+from halo_weave.records.tokens import Token
 from halo_weave.text.characters import texts_of_pieces
 from halo_weave.text.chat_template import chatml
 

@@ -12,18 +12,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from halo_weave.records.tokens import Token
 from halo_weave.text.chat_template import ChatTemplate
 
 Attention = NDArray[np.float32]
 FinishReason = Literal["end", "length", "stop_string", "stopped"]
 """The model ended its turn; max_tokens or the context's end was reached; a stop string came; `stop` was called."""
-
-
-class Token(NamedTuple):
-    """A token with the text it adds. Joined texts give the whole; a split character belongs to its last token."""
-
-    id: int
-    text: str
 
 
 class Placed(NamedTuple):

@@ -4,8 +4,9 @@ Only the pieces of the chat template may become control tokens. What a person or
 signs it contains.
 """
 
-from halo_weave.engine.protocol import Engine, Token
-from halo_weave.text.chat_template import Role
+from halo_weave.engine.protocol import Engine
+from halo_weave.records.roles import Role
+from halo_weave.records.tokens import Token
 
 
 def start_tokens(engine: Engine) -> list[Token]:

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.memory.nearest import Ids, Similarities
-from halo_weave.memory.records import VectorMatrix
 from halo_weave.memory.sealed_file import open_sealed, write_sealed
+from halo_weave.records.chunks import VectorMatrix
 
 if TYPE_CHECKING:
     from usearch.index import Index

@@ -11,10 +11,10 @@ from halo_weave.memory.chunk_filter import ChunkFilter
 from halo_weave.memory.nearest import Ids, best_first, similarities_to
 from halo_weave.memory.query_terms import terms_of
 from halo_weave.memory.ranking import Candidate
-from halo_weave.memory.records import Outline
 from halo_weave.memory.store import Store
 from halo_weave.memory.vector_index import VectorIndex
 from halo_weave.memory.vectors import Vector
+from halo_weave.records.chunks import Outline
 from halo_weave.text.named_times import AFTERWARDS, named_times, nearness
 
 _LEAST_TIMES, _MOST_TIMES, _SOME_MORE = 2, 16, 1.25

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from halo_weave.errors import InputError
-from halo_weave.memory.records import Outline, Role
+from halo_weave.records.chunks import Outline
+from halo_weave.records.roles import Role
 
 
 class ChunkFilter(msgspec.Struct, frozen=True):

@@ -14,7 +14,8 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from halo_weave.memory.records import ChunkKey, Role
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.roles import Role
 
 CountTokens = Callable[[str], int]
 """Tokens of a whole text, special ones included, as `Embedder.count_tokens`."""

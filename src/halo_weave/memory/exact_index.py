@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.memory.nearest import Ids, Nearest, Similarities, best_first, similarities_to
-from halo_weave.memory.records import VectorMatrix
+from halo_weave.records.chunks import VectorMatrix
 
 _FIRST_CAPACITY = 256
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from halo_weave.memory.approximate_index import ApproximateIndex, Header, IndexBuilder, vector_checksum
-from halo_weave.memory.records import VectorChanges
 from halo_weave.memory.store import Store
+from halo_weave.records.chunks import VectorChanges
 
 _BATCH = 2000
 _SAMPLES_OF_BATCH = 2

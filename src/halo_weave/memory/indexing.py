@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from halo_weave.memory.embedding import Embedder
 from halo_weave.memory.embedding_text import embedding_text, partner, to_embed_again
-from halo_weave.memory.records import ChunkKey, Role, Stored
 from halo_weave.memory.store import Store
+from halo_weave.records.chunks import ChunkKey, Stored
+from halo_weave.records.roles import Role
 
 BATCH = 64
 Progress = Callable[[int], None]

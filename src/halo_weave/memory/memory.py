@@ -14,12 +14,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from halo_weave.errors import EmbedderError, HaloError
-from halo_weave.memory.damage_records import Repaired
 from halo_weave.memory.embedder_choice import EmbedderChoice, Notice
 from halo_weave.memory.embedding import EmbedderSettings
 from halo_weave.memory.embedding_queue import EmbeddingQueue
 from halo_weave.memory.indexing import BATCH, Progress, embedded_with
-from halo_weave.memory.records import Changed, Chunk, ChunkKey, PlacedToken, Reservation, Role, Stats, Stored
 from halo_weave.memory.reembedding import Progress as Reembedding
 from halo_weave.memory.reembedding import Reembedded, reembed
 from halo_weave.memory.search import Hit
@@ -30,6 +28,9 @@ from halo_weave.memory.store import Store
 from halo_weave.memory.vector_index import EXACT_UP_TO_CHUNKS, vector_file_name
 from halo_weave.memory.vectors import Vectors
 from halo_weave.memory.words_alone import WordsAlone
+from halo_weave.records.chunks import Changed, Chunk, ChunkKey, PlacedToken, Reservation, Stats, Stored
+from halo_weave.records.damage import Repaired
+from halo_weave.records.roles import Role
 
 T = TypeVar("T")
 _BATCH = 1000

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.memory.records import VectorMatrix
+from halo_weave.records.chunks import VectorMatrix
 
 Ids = NDArray[np.int64]
 Similarities = NDArray[np.float32]

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Protocol
 
-from halo_weave.memory.notes_records import NotesOutline, NotesRecord
+from halo_weave.records.notes import NotesOutline, NotesRecord
 
 
 class NotesStore(Protocol):

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.memory.bm25 import K1
-from halo_weave.memory.records import PART, Role
+from halo_weave.records.chunks import PART
+from halo_weave.records.roles import Role
 
 Ranks = dict[int, int]
 """Ranks from 1 by chunk id."""

@@ -15,12 +15,13 @@ from halo_weave.memory.chunk_filter import ChunkFilter
 from halo_weave.memory.embedding import Embedder
 from halo_weave.memory.query_terms import TellingTerms, Term
 from halo_weave.memory.ranking import CLOSE, WIDE, Ranked, Surroundings, around, diverse, fused, word_weights
-from halo_weave.memory.records import Chunk, Role, utc_now
 from halo_weave.memory.search_settings import SearchSettings
 from halo_weave.memory.store import Store
 from halo_weave.memory.vector_index import VectorIndex
 from halo_weave.memory.vectors import Vector
 from halo_weave.memory.wish_list import WishList
+from halo_weave.records.chunks import Chunk, utc_now
+from halo_weave.records.roles import Role
 
 _CLOSEST_WISHES = 4
 

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 from halo_weave.errors import StoreConflict, StoreUnavailable
 from halo_weave.memory import sqlite_wishes
-from halo_weave.memory.numbers import key_of_number, text_of_number
 from halo_weave.memory.partial_files import partial_file
-from halo_weave.memory.records import Record
 from halo_weave.memory.sqlite_errors import read_only, store_error
 from halo_weave.memory.sqlite_rows import Row, row_of_chunk, stored_number
+from halo_weave.records.chunks import Record
+from halo_weave.records.numbers import key_of_number, text_of_number
 
 SCHEMA = "arrivals"
 """The name under which the file is attached to the memory."""

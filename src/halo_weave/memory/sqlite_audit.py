@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from halo_weave.memory.numbers import key_of_number
-from halo_weave.memory.records import Action, AuditEntry, ChunkKey
 from halo_weave.memory.sqlite_chunks import find
 from halo_weave.memory.sqlite_rows import checksum, microseconds, require_sound, stored_number, time_of_microseconds
 from halo_weave.memory.sqlite_table import Table
+from halo_weave.records.chunks import Action, AuditEntry, ChunkKey
+from halo_weave.records.numbers import key_of_number
 
 
 def record(connection: sqlite3.Connection, time: datetime, origin: str, action: Action, key: ChunkKey | None) -> None:

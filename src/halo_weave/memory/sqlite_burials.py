@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from halo_weave.memory.numbers import key_of_number
-from halo_weave.memory.records import ChunkKey
 from halo_weave.memory.sqlite_rows import checksum, microseconds, require_sound, stored_number, time_of_microseconds
 from halo_weave.memory.sqlite_table import Table
-from halo_weave.memory.window_records import BurialGap, BurialPlace, BurialRecord
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.numbers import key_of_number
+from halo_weave.records.windows import BurialGap, BurialPlace, BurialRecord
 
 _COLUMNS = "window, turn, number, role, first_position, peak, reason, time, brightness"
 _REPLACE = f"REPLACE INTO burials ({_COLUMNS}, checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"

@@ -8,9 +8,6 @@ from typing import Any
 
 from halo_weave.errors import InputError, StoreConflict
 from halo_weave.memory import sqlite_wishes
-from halo_weave.memory.numbers import key_of_number, require_number, text_of_number
-from halo_weave.memory.packing import pack, unpack
-from halo_weave.memory.records import ChunkKey, PlacedToken, Stored
 from halo_weave.memory.sqlite_counters import Counters
 from halo_weave.memory.sqlite_rows import (
     COLUMNS,
@@ -22,6 +19,9 @@ from halo_weave.memory.sqlite_rows import (
     stored_number,
 )
 from halo_weave.memory.sqlite_table import Table
+from halo_weave.records.chunks import ChunkKey, PlacedToken, Stored
+from halo_weave.records.numbers import key_of_number, require_number, text_of_number
+from halo_weave.records.packing import pack, unpack
 
 _EMBEDDER = (
     "(SELECT name FROM vectors JOIN embedders ON embedders.id = vectors.embedder"

@@ -3,9 +3,9 @@
 import sqlite3
 from typing import Any, NamedTuple
 
-from halo_weave.memory.numbers import key_of_number
 from halo_weave.memory.sqlite_rows import checksum, require_sound, stored_number
 from halo_weave.memory.sqlite_table import Table
+from halo_weave.records.numbers import key_of_number
 
 _ID = 1
 """There is one row."""

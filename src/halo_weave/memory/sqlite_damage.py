@@ -17,12 +17,12 @@ from halo_weave.memory import (
     sqlite_vectors,
     sqlite_windows,
 )
-from halo_weave.memory.packing import packed_count
 from halo_weave.memory.sqlite_rows import DamagedRow, stored_number
 from halo_weave.memory.sqlite_set_aside import Place
 from halo_weave.memory.sqlite_table import Table
 from halo_weave.memory.sqlite_texts import printable
-from halo_weave.text.chat_template import ROLES
+from halo_weave.records.packing import packed_count
+from halo_weave.records.roles import ROLES
 
 _MOST_TOKENS = 1_000_000
 """More are not in a chunk: a damaged count must not take all positions there are."""

@@ -12,12 +12,12 @@ from typing import Any
 
 from halo_weave.errors import InputError, StoreConflict, StoreUnavailable
 from halo_weave.memory import sqlite_burials, sqlite_set_aside, sqlite_settings, sqlite_snapshots
-from halo_weave.memory.numbers import key_of_number, text_of_number
-from halo_weave.memory.records import ChunkKey
 from halo_weave.memory.sqlite_chunks import existing
 from halo_weave.memory.sqlite_database import Database
 from halo_weave.memory.sqlite_rows import Row, checksum, require_sound, stored_number
 from halo_weave.memory.sqlite_table import Table
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.numbers import key_of_number, text_of_number
 
 _MARK = "holds_removed_text"
 _TREE = ("tree", "tree_heads", "tree_snapshots", "snapshot_chunks")

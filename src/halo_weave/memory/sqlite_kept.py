@@ -7,8 +7,8 @@ import sqlite3
 from collections.abc import Iterable
 
 from halo_weave.memory import sqlite_notes, sqlite_snapshots, sqlite_tree
-from halo_weave.memory.kept_records import Kept, KeptVersion, RestoredKept
-from halo_weave.memory.notes_records import NotesRecord
+from halo_weave.records.notes import NotesRecord
+from halo_weave.records.notes_and_tree import Kept, KeptVersion, RestoredKept
 
 
 def restore(connection: sqlite3.Connection, kept: Iterable[Kept]) -> RestoredKept:

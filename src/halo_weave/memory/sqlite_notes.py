@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from halo_weave.errors import StoreConflict
-from halo_weave.memory.notes_records import DEFAULT_DOCUMENT, NotesOutline, NotesRecord
-from halo_weave.memory.records import require_aware, require_whole_characters
 from halo_weave.memory.sqlite_database import Database
 from halo_weave.memory.sqlite_rows import checksum, microseconds, require_sound, time_of_microseconds
 from halo_weave.memory.sqlite_table import Table
+from halo_weave.records.chunks import require_aware, require_whole_characters
+from halo_weave.records.notes import DEFAULT_DOCUMENT, NotesOutline, NotesRecord
 
 _COLUMNS = "version, time, origin, command, document, checksum"
 _NOBODYS = NotesRecord(0, datetime(1970, 1, 1, tzinfo=UTC), "", "", DEFAULT_DOCUMENT)

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from halo_weave.memory.records import Outline
 from halo_weave.memory.sqlite_rows import microseconds, stored_number, time_of_microseconds
+from halo_weave.records.chunks import Outline
 from halo_weave.text import speakers
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from halo_weave.memory import sqlite_mending, sqlite_set_aside, sqlite_settings, sqlite_snapshots
-from halo_weave.memory.damage_records import Repaired, SetAside
 from halo_weave.memory.sqlite_counters import read_counters, set_change
 from halo_weave.memory.sqlite_damage import TABLES, Damage, damages, is_sound, place_of
 from halo_weave.memory.sqlite_indexes import indexes_made_again
 from halo_weave.memory.sqlite_table import Table
 from halo_weave.memory.sqlite_texts import any_text
+from halo_weave.records.damage import Repaired, SetAside
 
 
 def repair(connection: sqlite3.Connection, now: datetime) -> Repaired:

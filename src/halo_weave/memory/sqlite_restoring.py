@@ -9,13 +9,13 @@ from collections.abc import Iterable
 
 from halo_weave.errors import InputError, StoreConflict
 from halo_weave.memory import sqlite_audit, sqlite_set_aside, sqlite_wishes
-from halo_weave.memory.numbers import key_of_number, text_of_number
-from halo_weave.memory.records import AuditEntry, ChunkKey
 from halo_weave.memory.sqlite_arrivals import FIELDS, SCHEMA, Arrival, merged
 from halo_weave.memory.sqlite_chunks import find, insert
 from halo_weave.memory.sqlite_counters import read_counters, set_change
 from halo_weave.memory.sqlite_forgetting import is_forgotten
 from halo_weave.memory.sqlite_rows import checksum, stored_number
+from halo_weave.records.chunks import AuditEntry, ChunkKey
+from halo_weave.records.numbers import key_of_number, text_of_number
 
 _ARE_NEW = (
     "NOT EXISTS (SELECT 1 FROM forgotten WHERE forgotten.turn = arriving.turn"

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from halo_weave.errors import InputError
-from halo_weave.memory.numbers import key_of_number, number_of_key
-from halo_weave.memory.packing import packed_count
-from halo_weave.memory.records import Chunk, ChunkKey, Role
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.numbers import key_of_number, number_of_key
+from halo_weave.records.packing import packed_count
+from halo_weave.records.roles import Role
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -4,8 +4,8 @@ Numbers without a limit are keys as in `numbers`, times are microseconds since 1
 SQLite itself does not notice a flipped bit.
 """
 
-from halo_weave.memory.numbers import key_of_number
 from halo_weave.memory.store import FIRST_POSITION, FIRST_TURN
+from halo_weave.records.numbers import key_of_number
 
 APPLICATION_ID = 0x48616C6F
 """Marks the file as a memory of Halo Weave: "Halo" in ASCII."""

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from halo_weave.errors import StoreConflict
-from halo_weave.memory.damage_records import SetAside
-from halo_weave.memory.numbers import key_of_number, text_of_number
-from halo_weave.memory.records import ChunkKey, Role
 from halo_weave.memory.sqlite_rows import Row, microseconds, stored_number, time_of_microseconds
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.damage import SetAside
+from halo_weave.records.numbers import key_of_number, text_of_number
+from halo_weave.records.roles import Role
 
 
 class Place(NamedTuple):

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.errors import InputError
-from halo_weave.memory.numbers import key_of_number
-from halo_weave.memory.records import Chunk, ChunkKey, Role
 from halo_weave.memory.sqlite_rows import DamagedRow, microseconds, require_sound, stored_number, time_of_microseconds
 from halo_weave.memory.sqlite_table import Table
-from halo_weave.memory.tree_records import SnapshotChunk
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.numbers import key_of_number
+from halo_weave.records.roles import Role
+from halo_weave.records.tree import SnapshotChunk
 
 Range = tuple[int, int]
 """Positions from the first up to, but without, the second."""

@@ -8,7 +8,6 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.memory.numbers import key_of_number
 from halo_weave.memory.sqlite_rows import checksum, digest, stored_number
 from halo_weave.memory.sqlite_snapshot_rows import (
     REFERENCES,
@@ -24,7 +23,8 @@ from halo_weave.memory.sqlite_snapshot_rows import (
     sound_reference,
     sound_shared,
 )
-from halo_weave.memory.tree_records import SnapshotChunk, SnapshotVectors
+from halo_weave.records.numbers import key_of_number
+from halo_weave.records.tree import SnapshotChunk, SnapshotVectors
 
 
 class _VectorRow(NamedTuple):

@@ -28,26 +28,6 @@ from halo_weave.memory import (
     sqlite_verify,
     sqlite_wishes,
 )
-from halo_weave.memory.damage_records import Repaired, SetAside
-from halo_weave.memory.kept_records import Kept, RestoredKept
-from halo_weave.memory.numbers import key_of_number, require_number
-from halo_weave.memory.records import (
-    AuditEntry,
-    Changed,
-    Chunk,
-    ChunkKey,
-    Outline,
-    PlacedToken,
-    Record,
-    Reservation,
-    Role,
-    Stats,
-    Stored,
-    WordCounts,
-    WordMatch,
-    WordPlaces,
-    utc_now,
-)
 from halo_weave.memory.sqlite_chunks import (
     SELECT_STORED,
     existing,
@@ -74,6 +54,26 @@ from halo_weave.memory.sqlite_windows import SqliteWindows
 from halo_weave.memory.sqlite_words import SqliteWords
 from halo_weave.memory.store import Store
 from halo_weave.memory.word_index import INDEX_FROM_CHUNKS
+from halo_weave.records.chunks import (
+    AuditEntry,
+    Changed,
+    Chunk,
+    ChunkKey,
+    Outline,
+    PlacedToken,
+    Record,
+    Reservation,
+    Stats,
+    Stored,
+    WordCounts,
+    WordMatch,
+    WordPlaces,
+    utc_now,
+)
+from halo_weave.records.damage import Repaired, SetAside
+from halo_weave.records.notes_and_tree import Kept, RestoredKept
+from halo_weave.records.numbers import key_of_number, require_number
+from halo_weave.records.roles import Role
 
 
 class _DryRun(Exception):

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from halo_weave.errors import InputError, StoreConflict
 from halo_weave.memory import sqlite_snapshots
-from halo_weave.memory.kept_records import KeptVersion
 from halo_weave.memory.sqlite_database import Database
 from halo_weave.memory.sqlite_rows import checksum, microseconds, require_sound, time_of_microseconds
 from halo_weave.memory.sqlite_table import Table
-from halo_weave.memory.tree_paths import SLASH, is_under
-from halo_weave.memory.tree_records import (
+from halo_weave.records.notes_and_tree import KeptVersion
+from halo_weave.records.tree import (
     SnapshotChunk,
     SnapshotVectors,
     TreeEntry,
@@ -23,6 +22,7 @@ from halo_weave.memory.tree_records import (
     TreeVersion,
     VersionOutline,
 )
+from halo_weave.records.tree_paths import SLASH, is_under
 
 _BEGINNING_CHARACTERS = 200
 _VERSION = "tree.path, tree.version, tree.created, tree.time, tree.origin, tree.content, tree.checksum"

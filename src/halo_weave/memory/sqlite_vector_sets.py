@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.memory import sqlite_settings, sqlite_snapshots, sqlite_vectors
-from halo_weave.memory.records import VectorChanges, VectorMatrix
 from halo_weave.memory.sqlite_chunks import mark_changed
 from halo_weave.memory.sqlite_counters import read_counters, set_change
 from halo_weave.memory.sqlite_database import Database
+from halo_weave.records.chunks import VectorChanges, VectorMatrix
 
 
 class SqliteVectors:

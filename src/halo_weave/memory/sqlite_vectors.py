@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.errors import InputError
-from halo_weave.memory.records import VectorChanges, VectorMatrix
 from halo_weave.memory.sqlite_rows import checksum, require_sound
 from halo_weave.memory.sqlite_table import Table
+from halo_weave.records.chunks import VectorChanges, VectorMatrix
 
 Vector = NDArray[np.floating[Any]]
 _TYPES = ("float16", "float32")

@@ -12,12 +12,12 @@ from halo_weave.memory import (
     sqlite_tree,
     sqlite_wishes,
 )
-from halo_weave.memory.numbers import text_of_number
 from halo_weave.memory.sqlite_damage import TABLES, damages
 from halo_weave.memory.sqlite_database import schema_of_new_memory
 from halo_weave.memory.sqlite_rows import stored_number
 from halo_weave.memory.sqlite_table import Table
 from halo_weave.memory.sqlite_texts import any_text, printable
+from halo_weave.records.numbers import text_of_number
 
 Check = Callable[[sqlite3.Connection], Iterator[str]]
 NUMBERED = ("chunks", "audit", "journal", "tree_snapshots", "snapshot_chunks", "damaged")

@@ -6,8 +6,6 @@ from typing import Any
 
 from halo_weave.errors import StoreConflict, StoreDamaged
 from halo_weave.memory import sqlite_burials
-from halo_weave.memory.numbers import key_of_number
-from halo_weave.memory.records import ChunkKey
 from halo_weave.memory.sqlite_database import Database
 from halo_weave.memory.sqlite_indexes import indexes_made_again
 from halo_weave.memory.sqlite_rows import (
@@ -20,7 +18,9 @@ from halo_weave.memory.sqlite_rows import (
 )
 from halo_weave.memory.sqlite_table import Table
 from halo_weave.memory.sqlite_texts import any_text, printable
-from halo_weave.memory.window_records import (
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.numbers import key_of_number
+from halo_weave.records.windows import (
     BurialGap,
     BurialPlace,
     BurialRecord,

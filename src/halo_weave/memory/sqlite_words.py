@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from halo_weave.memory import sqlite_settings
 from halo_weave.memory.bm25 import Totals
-from halo_weave.memory.records import PART, WordCounts, WordMatch, WordPlaces
 from halo_weave.memory.sqlite_counters import read_counters
 from halo_weave.memory.sqlite_database import Database
 from halo_weave.memory.sqlite_tokenizer import Tokenizer, words_and_places
 from halo_weave.memory.word_index import WordIndex
 from halo_weave.memory.word_index_file import Origin, Words, add_where_found
+from halo_weave.records.chunks import PART, WordCounts, WordMatch, WordPlaces
 
 _SAMPLES = 64
 _TOTALS_ROW = 1

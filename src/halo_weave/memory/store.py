@@ -13,10 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.memory.damage_records import Repaired, SetAside
-from halo_weave.memory.kept_records import Kept, RestoredKept
 from halo_weave.memory.notes_store import NotesStore
-from halo_weave.memory.records import (
+from halo_weave.memory.tree_store import TreeStore
+from halo_weave.memory.window_store import WindowStore
+from halo_weave.records.chunks import (
     AuditEntry,
     Changed,
     Chunk,
@@ -25,7 +25,6 @@ from halo_weave.memory.records import (
     PlacedToken,
     Record,
     Reservation,
-    Role,
     Stats,
     Stored,
     VectorChanges,
@@ -34,8 +33,9 @@ from halo_weave.memory.records import (
     WordMatch,
     WordPlaces,
 )
-from halo_weave.memory.tree_store import TreeStore
-from halo_weave.memory.window_store import WindowStore
+from halo_weave.records.damage import Repaired, SetAside
+from halo_weave.records.notes_and_tree import Kept, RestoredKept
+from halo_weave.records.roles import Role
 
 FIRST_TURN = 1
 """Turn 0 is left to what a window says for itself, its system prompt."""

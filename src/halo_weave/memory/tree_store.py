@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.memory.kept_records import KeptVersion
-from halo_weave.memory.tree_records import (
+from halo_weave.records.notes_and_tree import KeptVersion
+from halo_weave.records.tree import (
     SnapshotChunk,
     SnapshotVectors,
     TreeEntry,

@@ -25,9 +25,9 @@ from halo_weave.memory.file_lock import FileLock
 from halo_weave.memory.giving_way import give_way
 from halo_weave.memory.index_building import write_index_file
 from halo_weave.memory.nearest import Ids, Nearest, Similarities, best_first, best_of, similarities_to
-from halo_weave.memory.records import VectorChanges
 from halo_weave.memory.store import Store
 from halo_weave.private_files import make_private_folder
+from halo_weave.records.chunks import VectorChanges
 
 EXACT_UP_TO_CHUNKS = 50_000
 

@@ -6,8 +6,8 @@ What is in a window's state and journal is the business of who writes it.
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from halo_weave.memory.records import ChunkKey
-from halo_weave.memory.window_records import (
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.windows import (
     BurialGap,
     BurialPlace,
     BurialRecord,

@@ -22,7 +22,6 @@ from halo_weave.memory import bm25
 from halo_weave.memory.file_lock import FileLock
 from halo_weave.memory.giving_way import give_way
 from halo_weave.memory.recent_words import RecentWords
-from halo_weave.memory.records import PART, WordMatch
 from halo_weave.memory.sqlite_tokenizer import Tokenizer
 from halo_weave.memory.word_index_file import (
     LARGEST_ID,
@@ -35,6 +34,7 @@ from halo_weave.memory.word_index_file import (
     open_word_index,
     write_word_index,
 )
+from halo_weave.records.chunks import PART, WordMatch
 
 INDEX_FROM_CHUNKS = 4_000
 

@@ -13,8 +13,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.memory.records import PART
 from halo_weave.memory.sealed_file import SealedFile, open_sealed, write_sealed
+from halo_weave.records.chunks import PART
 
 FORMAT_VERSION = 2
 LARGEST_ID = 2**32 - 1

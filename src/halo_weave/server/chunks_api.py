@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from halo_weave.errors import InputError
-from halo_weave.memory.numbers import text_of_number
+from halo_weave.records.numbers import text_of_number
 from halo_weave.server.endpoints import Call, Endpoint, key_of_text
 from halo_weave.server.feed import Feed
 from halo_weave.server.graveyard import Gap, Grave, gaps, graves, graves_of

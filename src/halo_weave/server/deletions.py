@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.records import AuditEntry, ChunkKey
+from halo_weave.records.chunks import AuditEntry, ChunkKey
 from halo_weave.session.deleting import SUPERSEDED
 from halo_weave.session.news import News
 from halo_weave.session.revival import WINDOW

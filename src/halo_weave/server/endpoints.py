@@ -15,8 +15,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from halo_weave.errors import EngineUnavailable, HaloError, InputError, StoreUnavailable
-from halo_weave.memory.numbers import number_of_text
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.numbers import number_of_text
 from halo_weave.server.downloads import Download, DownloadResponse
 from halo_weave.server.feed import Feed
 from halo_weave.server.program import Program

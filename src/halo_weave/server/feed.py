@@ -14,8 +14,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.memory.numbers import text_of_number
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.numbers import text_of_number
 from halo_weave.server.refusals import Behind
 from halo_weave.server.turn_queue import TurnQueue
 from halo_weave.server.wakeups import Wakeups

@@ -7,8 +7,8 @@ from itertools import islice
 
 import msgspec
 
-from halo_weave.memory.records import Chunk, ChunkKey
-from halo_weave.memory.window_records import BurialPlace, BurialRecord
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.windows import BurialPlace, BurialRecord
 from halo_weave.server.deletions import Deletion
 from halo_weave.server.program import Program
 from halo_weave.server.shapes import Key

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import msgspec
 
 from halo_weave.memory.embedding_text import partner
-from halo_weave.memory.numbers import number_of_text
-from halo_weave.memory.records import ChunkKey, Role
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.numbers import number_of_text
+from halo_weave.records.roles import Role
 from halo_weave.server import status
 from halo_weave.server.endpoints import Call, Endpoint
 from halo_weave.server.jobs import Job, JobHandle

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from halo_weave.memory.notes_records import NotesRecord
+from halo_weave.records.notes import NotesRecord
 from halo_weave.server.endpoints import Call, Endpoint
 from halo_weave.server.refusals import NotFound
 from halo_weave.tools.jq_process import LONGEST_FILTER

@@ -5,7 +5,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
-from halo_weave.memory.records import Role
+from halo_weave.records.roles import Role
 from halo_weave.server.engine_keeper import EngineState
 from halo_weave.server.jobs import Job
 from halo_weave.session.events import Kind

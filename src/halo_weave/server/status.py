@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from halo_weave import __version__
 from halo_weave.errors import HaloError
-from halo_weave.memory.window_records import WindowOutline
+from halo_weave.records.windows import WindowOutline
 from halo_weave.server.program import Program
 from halo_weave.server.shapes import AbilityShape, EngineStatus, MemoryStatus, SavedSize, Status, WindowEntry
 from halo_weave.session.saved_window import SavedWindow, decoded

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from halo_weave.errors import InputError, StoreError
-from halo_weave.memory.records import utc_now
+from halo_weave.records.chunks import utc_now
 from halo_weave.server.downloads import Download
 from halo_weave.server.endpoints import Call, Endpoint
 from halo_weave.server.jobs import Job, JobHandle

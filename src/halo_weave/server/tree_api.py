@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from halo_weave.memory.numbers import text_of_number
-from halo_weave.memory.tree_records import SnapshotChunk
+from halo_weave.records.numbers import text_of_number
+from halo_weave.records.tree import SnapshotChunk
 from halo_weave.server.endpoints import Call, Endpoint
 from halo_weave.server.refusals import NotFound
 from halo_weave.server.shapes import Key

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from halo_weave.memory.records import Role
+from halo_weave.records.roles import Role
 from halo_weave.server.shapes import Key
 from halo_weave.tools.tree import CONTEXT_TOKENS, RECENCY_BIAS
 

@@ -7,7 +7,7 @@ import msgspec
 
 from halo_weave import paths
 from halo_weave.errors import InputError
-from halo_weave.memory.numbers import number_of_text, text_of_number
+from halo_weave.records.numbers import number_of_text, text_of_number
 from halo_weave.server import status
 from halo_weave.server.endpoints import Call, Endpoint
 from halo_weave.server.shapes import KeyText, LongText, WindowEntry, WindowState

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from halo_weave.errors import InputError
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
 from halo_weave.session import turn as turns
 from halo_weave.session.catching_up import catch_up, join_merged
 from halo_weave.session.deleting import DELETED, SUPERSEDED, chunks_of, delete_chunk, delete_exchange, text_of

@@ -13,8 +13,8 @@ import numpy as np
 from halo_weave import __version__
 from halo_weave.engine.protocol import Attention
 from halo_weave.errors import InputError
-from halo_weave.memory.numbers import text_of_number
 from halo_weave.private_files import make_private_folder, new_private_file
+from halo_weave.records.numbers import text_of_number
 from halo_weave.session.describing import named
 from halo_weave.session.events import Event
 from halo_weave.session.window import Window

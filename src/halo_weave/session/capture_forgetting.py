@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from halo_weave.memory.records import Chunk
+from halo_weave.records.chunks import Chunk
 from halo_weave.weave.captured import INDEX_FILE
 
 

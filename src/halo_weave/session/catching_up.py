@@ -5,8 +5,8 @@ from itertools import chain
 
 import msgspec
 
-from halo_weave.memory.records import Action, AuditEntry, Chunk, ChunkKey
-from halo_weave.memory.window_records import BurialRecord
+from halo_weave.records.chunks import Action, AuditEntry, Chunk, ChunkKey
+from halo_weave.records.windows import BurialRecord
 from halo_weave.session.describing import described, named
 from halo_weave.session.reloading import bring_up_to_date
 from halo_weave.session.revival import WINDOW

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from halo_weave.memory.records import Chunk, ChunkKey
+from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.session.describing import named
 from halo_weave.session.window import Window
 from halo_weave.weave.living import TurnKey

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from halo_weave.memory.numbers import text_of_number
-from halo_weave.memory.records import Chunk, ChunkKey
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.numbers import text_of_number
 from halo_weave.weave.context import LiveChunk
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.records import ChunkKey
-from halo_weave.memory.window_records import BurialGap, BurialPlace, BurialRecord
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.windows import BurialGap, BurialPlace, BurialRecord
 
 _PAGE = 1000
 

@@ -11,8 +11,8 @@ import msgspec
 from halo_weave.engine.protocol import Engine
 from halo_weave.errors import InputError
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.records import utc_now
-from halo_weave.memory.window_records import WindowOutline
+from halo_weave.records.chunks import utc_now
+from halo_weave.records.windows import WindowOutline
 from halo_weave.session.opening import checked_name, new_window, reopened
 from halo_weave.session.settings import WindowSettings
 from halo_weave.session.window import Surroundings, Window

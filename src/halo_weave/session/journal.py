@@ -11,8 +11,8 @@ import msgspec
 
 from halo_weave.background import BackgroundThread
 from halo_weave.errors import StoreError
-from halo_weave.memory.numbers import number_of_text, text_of_number
 from halo_weave.memory.store import Store
+from halo_weave.records.numbers import number_of_text, text_of_number
 from halo_weave.session.words import Word
 
 _INTERVAL_S = 0.1

@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.records import Chunk, ChunkKey
-from halo_weave.memory.window_records import BurialRecord, packed_brightness
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.windows import BurialRecord, packed_brightness
 from halo_weave.session.describing import described, named
 from halo_weave.session.events import EventLog
 from halo_weave.session.graves import Graves

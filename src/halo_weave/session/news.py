@@ -1,7 +1,7 @@
 """What was deleted, undeleted and merged in the memory, by whomever."""
 
-from halo_weave.memory.records import AuditEntry
 from halo_weave.memory.store import Store
+from halo_weave.records.chunks import AuditEntry
 
 
 class News:

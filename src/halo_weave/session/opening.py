@@ -6,9 +6,9 @@ from itertools import groupby
 from typing import Any
 
 from halo_weave.errors import InputError
-from halo_weave.memory.numbers import number_of_text
-from halo_weave.memory.records import Chunk, ChunkKey
-from halo_weave.memory.window_records import WindowRecord
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.numbers import number_of_text
+from halo_weave.records.windows import WindowRecord
 from halo_weave.session.catching_up import take_news
 from halo_weave.session.deleting import SUPERSEDED, delete_exchange
 from halo_weave.session.journal import Begun, Noted, Written, noted

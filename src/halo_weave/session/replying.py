@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from halo_weave.engine.protocol import FinishReason, GenerationSettings, Step, Token
+from halo_weave.engine.protocol import FinishReason, GenerationSettings, Step
 from halo_weave.errors import EngineError, EngineStopped
-from halo_weave.memory.numbers import text_of_number
+from halo_weave.records.numbers import text_of_number
+from halo_weave.records.tokens import Token
 from halo_weave.session.journal import Journal
 from halo_weave.session.window import Window
 from halo_weave.session.words import Positions, Word

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from halo_weave.engine.protocol import Engine, Token
+from halo_weave.engine.protocol import Engine
 from halo_weave.errors import EngineError, InputError
-from halo_weave.memory.records import Chunk, ChunkKey
 from halo_weave.memory.store import Store
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.tokens import Token
 from halo_weave.weave.brightness.protocol import Scorer
 from halo_weave.weave.context import LiveChunk, State
 from halo_weave.weave.living import ANCHOR

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from halo_weave.errors import InputError
-from halo_weave.memory.records import Chunk
+from halo_weave.records.chunks import Chunk
 from halo_weave.session.deleting import SUPERSEDED, chunks_of, delete_exchange, text_of
 from halo_weave.session.describing import described
 from halo_weave.session.journal import Journal

@@ -3,8 +3,8 @@
 from collections.abc import Collection
 from datetime import datetime
 
-from halo_weave.engine.protocol import Token
 from halo_weave.errors import InputError
+from halo_weave.records.tokens import Token
 from halo_weave.session.window import Window
 from halo_weave.weave.living import TurnKey
 from halo_weave.weave.pruning import PruningPlan

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.numbers import number_of_text
-from halo_weave.memory.records import Chunk, ChunkKey
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.numbers import number_of_text
 from halo_weave.session.saved_window import SavedChunk
 from halo_weave.weave.living import ANCHOR, turn_of
 

@@ -11,8 +11,9 @@ import msgspec
 import numpy as np
 
 from halo_weave.errors import StoreDamaged
-from halo_weave.memory.numbers import number_of_text, text_of_number
-from halo_weave.memory.records import ChunkKey, Role
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.numbers import number_of_text, text_of_number
+from halo_weave.records.roles import Role
 from halo_weave.weave.context import LiveChunk, State
 
 FORMAT_VERSION = 1

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from halo_weave.memory.records import Chunk
-from halo_weave.memory.tree_records import SnapshotChunk
+from halo_weave.records.chunks import Chunk
+from halo_weave.records.tree import SnapshotChunk
 from halo_weave.session.window import Window
 from halo_weave.weave import resurrection
 from halo_weave.weave.living import TurnKey

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from halo_weave.background import BackgroundThread
-from halo_weave.engine.protocol import Engine, Token
+from halo_weave.engine.protocol import Engine
+from halo_weave.records.tokens import Token
 from halo_weave.session.describing import described
 from halo_weave.session.journal import Journal
 from halo_weave.session.keeping import Exchange, written_alive

@@ -13,12 +13,13 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from halo_weave.engine.protocol import Attention, Engine, EngineContext, SyncReport, Token
+from halo_weave.engine.protocol import Attention, Engine, EngineContext, SyncReport
 from halo_weave.errors import StoreConflict, StoreError, WindowBusy
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.numbers import text_of_number
-from halo_weave.memory.records import ChunkKey
-from halo_weave.memory.window_records import WindowRecord
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.numbers import text_of_number
+from halo_weave.records.tokens import Token
+from halo_weave.records.windows import WindowRecord
 from halo_weave.session.describing import described
 from halo_weave.session.events import Event, EventLog
 from halo_weave.session.journal import Journal

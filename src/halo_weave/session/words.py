@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from halo_weave.engine.protocol import Token
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.records import Chunk, ChunkKey
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.tokens import Token
 from halo_weave.text.chunking import chunks_of
 from halo_weave.weave.living import TurnKey
 

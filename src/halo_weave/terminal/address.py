@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from halo_weave.errors import InputError
-from halo_weave.memory.numbers import number_of_text, text_of_number
+from halo_weave.records.numbers import number_of_text, text_of_number
 
 _ADDRESS = re.compile(r"(0|[1-9][0-9]*)(?::(0|[1-9][0-9]{0,17}))?", re.ASCII)
 

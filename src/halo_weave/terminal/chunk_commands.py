@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from halo_weave.errors import InputError
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.records import Chunk, ChunkKey
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.roles import ROLES
 from halo_weave.session import actions
 from halo_weave.terminal import output
 from halo_weave.terminal.address import address_of_text
 from halo_weave.terminal.memory_words import counted
 from halo_weave.terminal.open_chat import OpenChat
 from halo_weave.terminal.opened_memory import chunks_at
-from halo_weave.text.chat_template import ROLES
 
 
 def pin(chat: OpenChat, argument: str) -> None:

@@ -8,7 +8,7 @@ from halo_weave import paths
 from halo_weave.config import Settings
 from halo_weave.errors import InputError, StoreUnavailable
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.records import Chunk
+from halo_weave.records.chunks import Chunk
 from halo_weave.session.capture_forgetting import remove_captures_with
 from halo_weave.terminal import output
 from halo_weave.terminal.address import Address

@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from halo_weave.config import Settings
-from halo_weave.memory.numbers import text_of_number
-from halo_weave.memory.records import Changed, Role, Stats
 from halo_weave.memory.store import FIRST_POSITION, FIRST_TURN
+from halo_weave.records.chunks import Changed, Stats
+from halo_weave.records.numbers import text_of_number
+from halo_weave.records.roles import Role
 from halo_weave.terminal import output
 from halo_weave.terminal.address import Address
 from halo_weave.terminal.listing import write_json

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from halo_weave.memory.numbers import text_of_number
-from halo_weave.memory.records import Chunk, ChunkKey
 from halo_weave.memory.search import Hit
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.numbers import text_of_number
 
 _SHOWN_LINES = 3
 _SHOWN_COLUMNS = 100

@@ -9,7 +9,7 @@ import msgspec
 
 from halo_weave.config import Settings
 from halo_weave.errors import InputError
-from halo_weave.memory.notes_records import NotesOutline
+from halo_weave.records.notes import NotesOutline
 from halo_weave.terminal import output
 from halo_weave.terminal.listing import write_json
 from halo_weave.terminal.memory_words import counted, local_time

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from halo_weave.errors import HaloError
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.hub import Hub
 from halo_weave.session.turn import Reply
 from halo_weave.session.window import Window

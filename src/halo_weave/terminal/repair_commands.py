@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from halo_weave.config import Settings
-from halo_weave.memory.damage_records import Repaired, SetAside
+from halo_weave.records.damage import Repaired, SetAside
 from halo_weave.terminal import output
 from halo_weave.terminal.embedding_commands import INTERRUPTED, embed_missing
 from halo_weave.terminal.listing import write_json

@@ -9,8 +9,8 @@ import msgspec
 
 from halo_weave.config import Settings
 from halo_weave.errors import InputError
-from halo_weave.memory.tree_paths import path_of_text
-from halo_weave.memory.tree_records import LARGEST_CONTENT_BYTES
+from halo_weave.records.tree import LARGEST_CONTENT_BYTES
+from halo_weave.records.tree_paths import path_of_text
 from halo_weave.terminal import output
 from halo_weave.terminal.listing import write_json
 from halo_weave.terminal.memory_words import counted

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from halo_weave.memory.tree_records import SnapshotChunk, VersionOutline
+from halo_weave.records.tree import SnapshotChunk, VersionOutline
 from halo_weave.terminal.memory_words import (
     chunk_for_programs,
     counted,

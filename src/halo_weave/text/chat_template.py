@@ -7,14 +7,13 @@ result at the marks. A template that cannot be cut so (or none at all) is replac
 
 import datetime
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NoReturn, get_args
+from typing import Any, Literal, NoReturn
 
 import msgspec
 from jinja2 import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-Role = Literal["system", "user", "assistant"]
-ROLES: tuple[Role, ...] = get_args(Role)
+from halo_weave.records.roles import Role
 
 _MARKS: Mapping[str, str] = {name: f"HALO{name}WEAVE" for name in ("S", "U", "A", "V", "B")}
 _Message = dict[str, str]

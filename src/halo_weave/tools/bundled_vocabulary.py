@@ -4,8 +4,8 @@ import threading
 
 from halo_weave.engine.llamacpp.library import load_library
 from halo_weave.engine.llamacpp.model import Model
-from halo_weave.engine.protocol import Token
 from halo_weave.paths import bundled_model_path
+from halo_weave.records.tokens import Token
 
 
 class BundledVocabulary:

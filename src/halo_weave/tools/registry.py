@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from halo_weave.errors import HaloError, InputError
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.records import utc_now
+from halo_weave.records.chunks import utc_now
 from halo_weave.tools.calls import AskedFor, parse_call
 from halo_weave.tools.note_tools import note_tools
 from halo_weave.tools.notes import Notes

@@ -6,11 +6,12 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from halo_weave.engine.protocol import Token
 from halo_weave.errors import InputError
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.numbers import text_of_number
-from halo_weave.memory.records import Chunk, ChunkKey, Role, require_whole_characters
+from halo_weave.records.chunks import Chunk, ChunkKey, require_whole_characters
+from halo_weave.records.numbers import text_of_number
+from halo_weave.records.roles import Role
+from halo_weave.records.tokens import Token
 from halo_weave.text.chunking import chunks_of
 from halo_weave.tools.times import time_of_text
 from halo_weave.tools.tool import Asker, Tool, ToolOutcome, succeeded

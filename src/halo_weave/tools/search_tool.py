@@ -5,9 +5,9 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.numbers import text_of_number
-from halo_weave.memory.records import Role
 from halo_weave.memory.search import Hit
+from halo_weave.records.numbers import text_of_number
+from halo_weave.records.roles import Role
 from halo_weave.tools.remembering import SOURCE
 from halo_weave.tools.times import shown_time, time_of_text
 from halo_weave.tools.tool import Asker, Tool, ToolOutcome, as_json, succeeded

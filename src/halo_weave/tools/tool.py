@@ -7,7 +7,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 
 from halo_weave.errors import InputError
-from halo_weave.memory.tree_records import SnapshotChunk
+from halo_weave.records.tree import SnapshotChunk
 
 
 class Asker(NamedTuple):

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from halo_weave.errors import InputError
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.records import utc_now
-from halo_weave.memory.tree_paths import heading_of, path_of_text, root_of_text
-from halo_weave.memory.tree_records import SnapshotChunk, VersionOutline, content_of
+from halo_weave.records.chunks import utc_now
+from halo_weave.records.tree import SnapshotChunk, VersionOutline, content_of
+from halo_weave.records.tree_paths import heading_of, path_of_text, root_of_text
 from halo_weave.tools.tree_entries import Entry as Entry
 from halo_weave.tools.tree_entries import Saved as Saved
 from halo_weave.tools.tree_entries import ScoredEntry as ScoredEntry

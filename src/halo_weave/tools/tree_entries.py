@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from halo_weave.memory.tree_records import SnapshotChunk, TreeOutline
+from halo_weave.records.tree import SnapshotChunk, TreeOutline
 
 
 class Saved(msgspec.Struct, frozen=True):

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from halo_weave.memory.tree_paths import ancestors_of, heading_of, parent_of
-from halo_weave.memory.tree_records import TreeOutline
+from halo_weave.records.tree import TreeOutline
+from halo_weave.records.tree_paths import ancestors_of, heading_of, parent_of
 from halo_weave.tools.tree_entries import TreeNode
 
 _INDENT = "  "

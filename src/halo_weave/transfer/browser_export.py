@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from halo_weave.engine.protocol import Token
 from halo_weave.errors import InputError
-from halo_weave.memory.numbers import require_number, text_of_number
-from halo_weave.memory.records import Chunk, ChunkKey, Role
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.numbers import require_number, text_of_number
+from halo_weave.records.roles import Role
+from halo_weave.records.tokens import Token
 
 FINGERPRINT = "import"
 """The metadata by which a conversation that was imported before is known again, under whatever numbers."""

@@ -11,10 +11,10 @@ from typing import BinaryIO
 import msgspec
 
 from halo_weave.errors import StoreDamaged, StoreUnavailable
-from halo_weave.memory.kept_records import KeptVersion
-from halo_weave.memory.notes_records import NotesRecord
-from halo_weave.memory.records import AuditEntry, Record, utc_now
 from halo_weave.memory.store import FIRST_POSITION, Store
+from halo_weave.records.chunks import AuditEntry, Record, utc_now
+from halo_weave.records.notes import NotesRecord
+from halo_weave.records.notes_and_tree import KeptVersion
 from halo_weave.transfer.kept_format import line_of_kept
 from halo_weave.transfer.new_file import new_file
 from halo_weave.transfer.outcome import BATCH, Exported, LeftOut, Progress, ProgressCallback, no_progress

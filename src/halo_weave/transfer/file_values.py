@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from halo_weave.errors import InputError
-from halo_weave.memory.numbers import number_of_text
+from halo_weave.records.numbers import number_of_text
 
 MOST_DIGITS = 1_000
 """Of a position or turn in a file: no memory gets there by counting, and all of the program can handle so many."""

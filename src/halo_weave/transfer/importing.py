@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from halo_weave.memory.records import utc_now
 from halo_weave.memory.store import Store
+from halo_weave.records.chunks import utc_now
 from halo_weave.transfer.browser_export import is_browser_export, with_whole_characters
 from halo_weave.transfer.browser_import import import_browser_export
 from halo_weave.transfer.outcome import Imported, ProgressCallback, no_progress

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import msgspec
 
 from halo_weave.errors import InputError
-from halo_weave.memory.kept_records import Kept, KeptVersion
-from halo_weave.memory.notes_records import NotesRecord
-from halo_weave.memory.records import require_whole_characters
-from halo_weave.memory.tree_records import SnapshotChunk, TreeVersion
+from halo_weave.records.chunks import require_whole_characters
+from halo_weave.records.notes import NotesRecord
+from halo_weave.records.notes_and_tree import Kept, KeptVersion
+from halo_weave.records.tree import SnapshotChunk, TreeVersion
 from halo_weave.tools.notes import LARGEST_DOCUMENT_BYTES
 from halo_weave.tools.notes_changes import decoded
 from halo_weave.transfer.file_values import in_utc

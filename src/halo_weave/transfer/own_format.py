@@ -12,9 +12,10 @@ import msgspec
 
 from halo_weave import __version__
 from halo_weave.errors import InputError
-from halo_weave.memory.kept_records import Kept
-from halo_weave.memory.numbers import text_of_number
-from halo_weave.memory.records import Action, AuditEntry, Chunk, ChunkKey, Record, Role, Stats
+from halo_weave.records.chunks import Action, AuditEntry, Chunk, ChunkKey, Record, Stats
+from halo_weave.records.notes_and_tree import Kept
+from halo_weave.records.numbers import text_of_number
+from halo_weave.records.roles import Role
 from halo_weave.transfer.file_values import in_utc, number_in_file
 from halo_weave.transfer.kept_format import NotesLine, TreeLine, kept_of_line
 from halo_weave.transfer.said_line import SaidLine, chunk_of_said, said_of_chunk

@@ -10,10 +10,10 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from halo_weave.errors import InputError
-from halo_weave.memory.kept_records import Kept, KeptVersion
-from halo_weave.memory.notes_records import NotesRecord
-from halo_weave.memory.records import AuditEntry, ChunkKey, Record
 from halo_weave.memory.store import Store
+from halo_weave.records.chunks import AuditEntry, ChunkKey, Record
+from halo_weave.records.notes import NotesRecord
+from halo_weave.records.notes_and_tree import Kept, KeptVersion
 from halo_weave.transfer.file_values import number_in_file
 from halo_weave.transfer.kept_format import KeptOrder
 from halo_weave.transfer.outcome import BATCH, Imported, Progress, ProgressCallback

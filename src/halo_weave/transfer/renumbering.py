@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from halo_weave.memory.records import Chunk, ChunkKey, Reservation, Role, Stats
 from halo_weave.memory.store import FIRST_TURN, Store
+from halo_weave.records.chunks import Chunk, ChunkKey, Reservation, Stats
+from halo_weave.records.roles import Role
 
 
 class Placing(NamedTuple):

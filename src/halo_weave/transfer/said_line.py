@@ -5,9 +5,10 @@ from typing import Any
 
 import msgspec
 
-from halo_weave.memory.numbers import text_of_number
-from halo_weave.memory.packing import pack, unpack
-from halo_weave.memory.records import Chunk, ChunkKey, Role
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.numbers import text_of_number
+from halo_weave.records.packing import pack, unpack
+from halo_weave.records.roles import Role
 from halo_weave.transfer.file_values import in_utc, number_in_file, shallow
 
 

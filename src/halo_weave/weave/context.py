@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.engine.protocol import Token
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.tokens import Token
 from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS
 from halo_weave.weave.living import TurnKey, turn_of
 

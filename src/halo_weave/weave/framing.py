@@ -5,8 +5,9 @@ from datetime import datetime, tzinfo
 from functools import lru_cache
 
 from halo_weave.engine import turns
-from halo_weave.engine.protocol import Engine, Token
-from halo_weave.text.chat_template import Role
+from halo_weave.engine.protocol import Engine
+from halo_weave.records.roles import Role
+from halo_weave.records.tokens import Token
 
 
 class ChatFrames:

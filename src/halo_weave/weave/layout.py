@@ -14,8 +14,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.engine.protocol import Placed, Token
-from halo_weave.text.chat_template import Role
+from halo_weave.engine.protocol import Placed
+from halo_weave.records.roles import Role
+from halo_weave.records.tokens import Token
 from halo_weave.weave.context import LiveChunk
 from halo_weave.weave.living import TurnKey
 

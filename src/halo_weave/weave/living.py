@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from halo_weave.memory.records import ChunkKey, Role
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.roles import Role
 
 ANCHOR = 0
 """The index of a turn's first chunk, which its other chunks never live without."""

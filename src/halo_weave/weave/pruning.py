@@ -16,7 +16,7 @@ from typing import Literal
 
 import msgspec
 
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
 from halo_weave.weave.living import LivingChunk, TurnKey, tokens_in_all
 from halo_weave.weave.resurrection import group_keys
 

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from halo_weave.errors import InputError
-from halo_weave.memory.records import ChunkKey
+from halo_weave.records.chunks import ChunkKey
 from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS
 from halo_weave.weave.living import ANCHOR, turn_of
 from halo_weave.weave.settings import ResurrectionBrightness

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.text.chat_template import Role
+from halo_weave.records.roles import Role
 from halo_weave.text.wishes import is_wish
 
 Worths = NDArray[np.float64]

@@ -16,8 +16,9 @@ from halo_weave.engine.kobold.editable_context import EditableContext
 from halo_weave.engine.kobold.resent_context import ResentContext
 from halo_weave.engine.kobold.vocabulary import ServerVocabulary, StockVocabulary, Vocabulary
 from halo_weave.engine.kobold.wire import PROTOCOL, ModelInfo, TokenizeReply, TokenizeRequest, facts_of
-from halo_weave.engine.protocol import Ability, AttentionChoice, ModelFacts, Token
+from halo_weave.engine.protocol import Ability, AttentionChoice, ModelFacts
 from halo_weave.errors import EngineProtocolError
+from halo_weave.records.tokens import Token
 from halo_weave.text.chat_template import ChatTemplate, from_jinja
 
 Dialect = Literal["editable", "attentive", "stock"]

@@ -17,10 +17,10 @@ from halo_weave.engine.protocol import (
     Placed,
     Step,
     SyncReport,
-    Token,
 )
 from halo_weave.engine.server_connection import Interruption
 from halo_weave.errors import ContextTooLarge, EngineError, InputError
+from halo_weave.records.tokens import Token
 
 
 class Skipped:

@@ -25,8 +25,9 @@ from halo_weave.engine.kobold.wire import (
     SyncRequest,
     token_texts,
 )
-from halo_weave.engine.protocol import Engine, Placed, SyncReport, Token
+from halo_weave.engine.protocol import Engine, Placed, SyncReport
 from halo_weave.errors import InputError
+from halo_weave.records.tokens import Token
 
 _Action = Callable[[Job, Session], Awaitable[Response]]
 _MOST_PREVIEWED = 4096

@@ -34,9 +34,9 @@ from halo_weave.engine.protocol import (
     Placed,
     Step,
     SyncReport,
-    Token,
 )
 from halo_weave.errors import EngineProtocolError, EngineStopped, EngineUnavailable, HaloError
+from halo_weave.records.tokens import Token
 
 _T = TypeVar("_T")
 _ATTEMPTS = 3

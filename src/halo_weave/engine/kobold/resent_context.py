@@ -22,10 +22,10 @@ from halo_weave.engine.protocol import (
     Placed,
     Step,
     SyncReport,
-    Token,
 )
 from halo_weave.engine.reply import RawStep, shape_reply
 from halo_weave.errors import EngineProtocolError, EngineUnavailable
+from halo_weave.records.tokens import Token
 
 _REPEAT_PENALTY_TOKENS = 64
 

@@ -47,10 +47,11 @@ from halo_weave.engine.kobold.wire import (
     info_of,
     token_texts,
 )
-from halo_weave.engine.protocol import Engine, Token
+from halo_weave.engine.protocol import Engine
 from halo_weave.engine.server_connection import is_loopback
 from halo_weave.errors import SettingError
 from halo_weave.quiet_log import log_quietly
+from halo_weave.records.tokens import Token
 
 _KOBOLD_API_VERSION = "1.2.5"
 _KOBOLDCPP_VERSION = "1.100"

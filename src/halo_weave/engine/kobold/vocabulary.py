@@ -14,8 +14,8 @@ from halo_weave.engine.kobold.wire import (
     TokenizeReply,
     TokenizeRequest,
 )
-from halo_weave.engine.protocol import Token
 from halo_weave.errors import EngineProtocolError
+from halo_weave.records.tokens import Token
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")

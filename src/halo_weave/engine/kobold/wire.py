@@ -18,8 +18,8 @@ from halo_weave.engine.protocol import (
     GenerationSettings,
     ModelFacts,
     SpecialTokens,
-    Token,
 )
+from halo_weave.records.tokens import Token
 from halo_weave.text.chat_template import ChatTemplate, chatml
 
 PROTOCOL = 1

@@ -19,9 +19,10 @@ from halo_weave.engine.llamacpp.editing import NOTHING, CellsUnknown, Edit, Edit
 from halo_weave.engine.llamacpp.kept_rows import KeptRows
 from halo_weave.engine.llamacpp.model import Model
 from halo_weave.engine.llamacpp.sampling import REPEAT_WINDOW, Sampler
-from halo_weave.engine.protocol import GenerationSettings, Placed, Step, SyncReport, Token
+from halo_weave.engine.protocol import GenerationSettings, Placed, Step, SyncReport
 from halo_weave.engine.reply import RawStep, shape_reply
 from halo_weave.errors import ContextTooLarge, EngineError, InputError
+from halo_weave.records.tokens import Token
 from halo_weave.text.characters import texts_of_pieces
 
 _owners = itertools.count()

@@ -9,10 +9,11 @@ from halo_weave.engine.llamacpp.context import LlamaContext
 from halo_weave.engine.llamacpp.kept_rows import KeptRows
 from halo_weave.engine.llamacpp.library import default_threads, load_library
 from halo_weave.engine.llamacpp.model import NO_TOKEN_BY_TOKEN, Model
-from halo_weave.engine.protocol import Abilities, Ability, AttentionChoice, ModelFacts, Token
+from halo_weave.engine.protocol import Abilities, Ability, AttentionChoice, ModelFacts
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import EngineError, EngineUnavailable, InputError
 from halo_weave.paths import bundled_model_path
+from halo_weave.records.tokens import Token
 
 SPARE_CELLS = 512
 """Room beyond the usable context: for previews, and for kept rows of which only a part returns."""

@@ -4,8 +4,9 @@ import ctypes as ct
 from collections.abc import Sequence
 
 from halo_weave.engine.llamacpp.library import Library
-from halo_weave.engine.protocol import SpecialTokens, Token
+from halo_weave.engine.protocol import SpecialTokens
 from halo_weave.errors import InputError
+from halo_weave.records.tokens import Token
 from halo_weave.text.characters import texts_of_pieces
 
 

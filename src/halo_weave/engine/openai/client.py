@@ -9,8 +9,9 @@ from halo_weave.engine.openai.context import OpenAIContext
 from halo_weave.engine.openai.description import ServedModel, describe
 from halo_weave.engine.openai.messages import CHAT_TEMPLATE, CLOSING
 from halo_weave.engine.openai.tokenizers import find_tokenizer
-from halo_weave.engine.protocol import Abilities, Ability, AttentionChoice, ModelFacts, SpecialTokens, Token
+from halo_weave.engine.protocol import Abilities, Ability, AttentionChoice, ModelFacts, SpecialTokens
 from halo_weave.errors import EngineError
+from halo_weave.records.tokens import Token
 
 _USUAL_CONTEXT = 4096
 _NO_ATTENTION = "an OpenAI-compatible server sends text and no attention"

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from halo_weave.engine.openai.messages import CONTROL_TEXTS, FIRST_OWN_ID, byte_id, is_byte, split_marks
 from halo_weave.engine.openai.tokenizers import Piece, Tokenizer
-from halo_weave.engine.protocol import Token
+from halo_weave.records.tokens import Token
 from halo_weave.text.characters import texts_of_pieces
 
 _REMEMBERED = 8192

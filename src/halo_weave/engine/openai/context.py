@@ -14,10 +14,11 @@ from halo_weave.engine.openai.codec import Codec, tokens_of
 from halo_weave.engine.openai.messages import CLOSING, conversation_of
 from halo_weave.engine.openai.tokenizers import Piece
 from halo_weave.engine.openai.wire import Delta
-from halo_weave.engine.protocol import GenerationSettings, Placed, Step, SyncReport, Token
+from halo_weave.engine.protocol import GenerationSettings, Placed, Step, SyncReport
 from halo_weave.engine.reply import RawStep, shape_reply
 from halo_weave.engine.server_connection import Interruption
 from halo_weave.errors import ContextTooLarge, EngineError, InputError
+from halo_weave.records.tokens import Token
 
 # The model's own marks take more tokens than ours, and some templates begin with sentences of their own; servers refuse
 # a reply that would not fit behind them.

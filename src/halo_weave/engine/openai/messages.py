@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from halo_weave.text.chat_template import ROLES, ChatTemplate, Role, chatml
+from halo_weave.records.roles import ROLES, Role
+from halo_weave.text.chat_template import ChatTemplate, chatml
 
 FIRST_OWN_ID = 2**30
 """From here on ids are ours: first one for each byte, then the control tokens."""

@@ -9,12 +9,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.engine.protocol import Token
 from halo_weave.errors import InputError
-from halo_weave.memory.numbers import require_number, text_of_number
-from halo_weave.memory.packing import pack, packed_count, packed_total, require_packed, unpack
-from halo_weave.text.chat_template import ROLES
-from halo_weave.text.chat_template import Role as Role
+from halo_weave.records.numbers import require_number, text_of_number
+from halo_weave.records.packing import pack, packed_count, packed_total, require_packed, unpack
+from halo_weave.records.roles import ROLES, Role
+from halo_weave.records.tokens import Token
 
 Action = Literal["delete", "undelete", "merge", "forget", "clear"]
 VectorMatrix = NDArray[np.float16] | NDArray[np.float32]

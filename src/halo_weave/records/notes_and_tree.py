@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from halo_weave.memory.notes_records import NotesRecord
-from halo_weave.memory.tree_records import SnapshotChunk, TreeVersion
+from halo_weave.records.notes import NotesRecord
+from halo_weave.records.tree import SnapshotChunk, TreeVersion
 
 
 class KeptVersion(NamedTuple):

@@ -8,10 +8,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.engine.protocol import Token
 from halo_weave.errors import InputError
-from halo_weave.memory.records import Chunk, ChunkKey, require_aware, require_whole_characters
-from halo_weave.memory.tree_paths import path_of_text
+from halo_weave.records.chunks import Chunk, ChunkKey, require_aware, require_whole_characters
+from halo_weave.records.tokens import Token
+from halo_weave.records.tree_paths import path_of_text
 
 LARGEST_CONTENT_BYTES = 64 * 1024
 DEEPEST_CONTENT = 64

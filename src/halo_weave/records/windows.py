@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.errors import InputError
-from halo_weave.memory.records import ChunkKey, require_aware, require_whole_characters
+from halo_weave.records.chunks import ChunkKey, require_aware, require_whole_characters
 
 _LARGEST_VERSION = 2**63 - 1
 _BRIGHTNESS_TYPE = "<f4"

@@ -1,0 +1,6 @@
+"""Who speaks in a turn."""
+
+from typing import Literal, get_args
+
+Role = Literal["system", "user", "assistant"]
+ROLES: tuple[Role, ...] = get_args(Role)
