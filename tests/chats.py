@@ -7,7 +7,7 @@ from pathlib import Path
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.protocol import Engine, GenerationSettings
 from halo_weave.memory.memory import open_memory
-from halo_weave.memory.memory_settings import MemorySettings
+from halo_weave.memory.settings import MemorySettings
 from halo_weave.session.hub import Hub
 from halo_weave.session.settings import ChatSettings, WindowSettings
 from halo_weave.session.words import ChunkSizes

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser
 from halo_weave.bench.chromium import chromium
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.engine.settings import EngineSettings
-from halo_weave.memory.store import FIRST_POSITION, FIRST_TURN, Store
+from halo_weave.memory.store.protocol import FIRST_POSITION, FIRST_TURN, Store
 from processes import ECHO, Process, running
 from store_factories import STORES, StoreFactory, fresh_memory
 from transfer_memories import state

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from halo_weave.memory.sqlite_database import Database
+from halo_weave.memory.sqlite.database import Database
 
 
 class Ended(BaseException):

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from halo_weave.errors import StoreUnavailable
-from halo_weave.memory.embedder_choice import EmbedderChoice
+from halo_weave.memory.embedders.choice import EmbedderChoice
 from halo_weave.memory.memory import Memory, index_folder, no_notice
-from halo_weave.memory.search_settings import SearchSettings
-from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.store import Store
+from halo_weave.memory.search.settings import SearchSettings
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.store.protocol import Store
 from windows import WORDS_ALONE
 
 Moment = Literal["before", "after"]

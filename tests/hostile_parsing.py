@@ -13,9 +13,9 @@ from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.kobold.vocabulary import spread_text
 from halo_weave.engine.openai.messages import split_marks
 from halo_weave.errors import InputError
-from halo_weave.memory.embedding_text import embedding_text
-from halo_weave.memory.query_terms import terms_of
-from halo_weave.memory.sqlite_tokenizer import Tokenizer
+from halo_weave.memory.embedding.text import embedding_text
+from halo_weave.memory.search.query_terms import terms_of
+from halo_weave.memory.words.tokenizer import Tokenizer
 from halo_weave.records.numbers import number_of_text
 from halo_weave.records.tokens import Token
 from halo_weave.records.tree_paths import path_of_text

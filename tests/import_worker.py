@@ -8,8 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from halo_weave.memory import sqlite_kept
-from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.sqlite.restoring import notes_and_tree
+from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.transfer import Progress, import_file
 
 
@@ -27,7 +27,7 @@ def wait_when_half_is_done(progress: Progress) -> None:
 def main(mode: str, memory: Path, file: Path) -> None:
     store = SqliteStore(memory)
     if mode == "writing":
-        sqlite_kept.restore = lambda *_: wait_for_the_end()  # type: ignore[assignment]
+        notes_and_tree.restore = lambda *_: wait_for_the_end()  # type: ignore[assignment]
         import_file(store, file)
     import_file(store, file, progress=wait_when_half_is_done)
 

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from halo_weave.errors import StoreError
-from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.store import Store
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import Chunk, ChunkKey
 from made_up_chunks import made_up_chunk
 

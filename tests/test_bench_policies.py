@@ -40,7 +40,7 @@ from halo_weave.engine.protocol import GenerationSettings, Placed
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import InputError
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.search import Hit
+from halo_weave.memory.search.search import Hit
 from halo_weave.session.settings import WindowSettings
 from windows import brightness, living
 

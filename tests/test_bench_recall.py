@@ -12,7 +12,7 @@ from halo_weave.bench.conversations import read_conversations
 from halo_weave.bench.intervals import interval, paired_difference
 from halo_weave.config import Settings
 from halo_weave.errors import InputError
-from halo_weave.memory.search import Hit
+from halo_weave.memory.search.search import Hit
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.roles import Role
 from halo_weave.records.tokens import Token

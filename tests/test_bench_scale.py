@@ -11,11 +11,11 @@ from halo_weave.bench import scale
 from halo_weave.bench.made_up_memory import MadeUpMemory, made_up_memory
 from halo_weave.bench.made_up_vectors import MadeUpVectors, spread
 from halo_weave.bench.scale import NEAREST, exact_nearest, measure, overlap
-from halo_weave.memory.approximate_index import Header, IndexBuilder, vector_checksum
-from halo_weave.memory.embedding import Embedder, EmbedderSettings, open_embedder
+from halo_weave.memory.embedders.embedder import Embedder, EmbedderSettings, open_embedder
 from halo_weave.memory.memory import index_folder
-from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.vector_index import VectorIndex, vector_file_name
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.vectors.approximate import Header, IndexBuilder, vector_checksum
+from halo_weave.memory.vectors.index import VectorIndex, vector_file_name
 from vector_memories import clustered
 
 CHUNKS, REAL_TEXTS = 2000, 20

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from halo_weave.errors import StoreError
-from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.store import Store
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.tree import SnapshotChunk
 from halo_weave.records.windows import BurialRecord, WindowRecord
 from made_up_chunks import TIME, text_chunk, ticking_clock, written_turn

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halo_weave.memory import bm25
-from halo_weave.memory.word_index_file import Postings
+from halo_weave.memory.words import bm25
+from halo_weave.memory.words.index_file import Postings
 
 CHUNKS = 3000
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from halo_weave.transfer import Imported, export_memory, import_file
 from made_up_chunks import written_turn
 from transfer_memories import NOW, Row, all_chunks, assert_refused, state

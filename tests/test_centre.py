@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from halo_weave.memory.centre import SHARE, Centre
-from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.vectors.centre import SHARE, Centre
 from halo_weave.records.chunks import Chunk, ChunkKey, utc_now
 from halo_weave.records.tokens import Token
 

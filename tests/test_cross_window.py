@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.memory.embedding import EmbedderSettings
+from halo_weave.memory.embedders.embedder import EmbedderSettings
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.hub import Hub
 from halo_weave.session.turn import send

@@ -12,8 +12,8 @@ from halo_weave.engine import echo
 from halo_weave.engine.llamacpp import library
 from halo_weave.errors import EmbedderError, EngineError, EngineUnavailable
 from halo_weave.memory.memory import index_folder
-from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.vector_index import VectorIndex
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.vectors.index import VectorIndex
 from made_up_chunks import written_texts
 from vector_memories import EMBEDDER, clustered, write_vectors
 
@@ -126,7 +126,7 @@ def test_folders_that_are_there_are_told_with_whether_they_can_be_written(
 
 
 def test_a_prepared_embedder_is_recognised(capsys: pytest.CaptureFixture[str], home: Path) -> None:
-    from halo_weave.memory.minilm import converted_minilm
+    from halo_weave.memory.embedders.minilm import converted_minilm
 
     file = converted_minilm(paths.bundled_minilm_folder(), home / "cache")
     assert cli.main(["doctor", "--set", "engine.kind=echo"]) == 0

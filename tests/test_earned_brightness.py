@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.memory.sqlite_rows import checksum
+from halo_weave.memory.sqlite.rows import checksum
 from halo_weave.session.turn import send
 from halo_weave.session.window import Window
 from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS

@@ -10,11 +10,11 @@ import pytest
 
 from embedding_servers import EMBEDDINGS, embedding_server, embeds
 from halo_weave.errors import EmbedderError, SettingError
-from halo_weave.memory.embedding import Embedder, EmbedderSettings, open_embedder
-from halo_weave.memory.gguf_embedder import GgufEmbedder
-from halo_weave.memory.minilm import converted_minilm
-from halo_weave.memory.openai_embedder import OpenAIEmbedder
-from halo_weave.memory.vectors import normalised
+from halo_weave.memory.embedders.embedder import Embedder, EmbedderSettings, open_embedder
+from halo_weave.memory.embedders.gguf import GgufEmbedder
+from halo_weave.memory.embedders.minilm import converted_minilm
+from halo_weave.memory.embedders.openai import OpenAIEmbedder
+from halo_weave.memory.vectors.unit import normalised
 from halo_weave.paths import bundled_minilm_folder, bundled_model_path
 from loopback_server import Answer, Handler, LoopbackServer
 from openai_servers import bare, llama_server, refuses, says

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halo_weave.memory.embedding import Embedder, EmbedderSettings, open_embedder
-from halo_weave.memory.embedding_text import embedding_text, partner, to_embed_again
+from halo_weave.memory.embedders.embedder import Embedder, EmbedderSettings, open_embedder
+from halo_weave.memory.embedding.text import embedding_text, partner, to_embed_again
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.roles import Role
 

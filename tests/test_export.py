@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from halo_weave.errors import InputError, StoreUnavailable
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import ChunkKey, Stored
 from halo_weave.transfer import Exported, Imported, Progress, export_memory, import_file
 from made_up_chunks import made_up_chunk, written_turn

@@ -10,8 +10,8 @@ import pytest
 
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.protocol import Placed
-from halo_weave.memory import sqlite_wishes
-from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.sqlite import wishes
+from halo_weave.memory.sqlite.store import SqliteStore
 from made_up_chunks import written_texts
 
 _SECONDS = 240
@@ -36,7 +36,7 @@ def test_a_text_is_read_for_wishes_before_others_have_to_wait_for_the_memory(
         read.append(text)
         return True
 
-    monkeypatch.setattr(sqlite_wishes, "is_wish", is_wish)
+    monkeypatch.setattr(wishes, "is_wish", is_wish)
     with closing(SqliteStore(path)) as store:
         ids = written_texts(store, "Always answer in French.", "Never mind.")
         assert store.wishes(9) == ids[::-1]

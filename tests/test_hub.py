@@ -13,7 +13,7 @@ from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.protocol import Engine
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import EngineUnavailable
-from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.session import actions
 from halo_weave.session.hub import Hub
 from halo_weave.session.turn import send

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from halo_weave.errors import InputError, StoreConflict
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import Chunk, Record
 from halo_weave.transfer import Imported, Progress, export_memory, import_file
 from made_up_chunks import made_up_chunk, written_texts, written_turn

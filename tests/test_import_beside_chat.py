@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.session.hub import Hub
 from halo_weave.session.turn import send
 from halo_weave.transfer import Imported, Progress, export_memory, import_file

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from halo_weave.transfer import Imported, export_memory, import_file, reading
 from transfer_memories import Row, all_chunks, assert_refused
 

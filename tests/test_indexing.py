@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from halo_weave.memory.indexing import Indexer
-from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.vectors import Vectors
+from halo_weave.memory.embedding.indexing import Indexer
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.vectors.unit import Vectors
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.roles import Role
 from halo_weave.records.tokens import Token

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.engine.protocol import GenerationSettings
-from halo_weave.memory.embedding import EmbedderSettings
+from halo_weave.memory.embedders.embedder import EmbedderSettings
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.describing import named
 from halo_weave.session.settings import WindowSettings

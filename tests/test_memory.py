@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from conversations import BEGIN, chunk_of_text, written
 from embedding_servers import EMBEDDINGS, embedding_server
 from halo_weave.errors import EmbedderError, InputError, StoreConflict
-from halo_weave.memory.embedding import EmbedderSettings, open_embedder
-from halo_weave.memory.indexing import Indexer
+from halo_weave.memory.embedders.embedder import EmbedderSettings, open_embedder
+from halo_weave.memory.embedders.minilm import NAME as MINILM
+from halo_weave.memory.embedders.minilm import converted_minilm
+from halo_weave.memory.embedding.indexing import Indexer
 from halo_weave.memory.memory import Memory, index_folder, open_memory
-from halo_weave.memory.minilm import NAME as MINILM
-from halo_weave.memory.minilm import converted_minilm
 from halo_weave.paths import bundled_minilm_folder, cache_folder
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.tokens import Token

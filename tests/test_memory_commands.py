@@ -18,10 +18,10 @@ import pytest
 from conversations import written
 from embedding_servers import EMBEDDINGS, embedding_server, embeds
 from halo_weave import cli
-from halo_weave.memory.embedding import EmbedderSettings
+from halo_weave.memory.embedders.embedder import EmbedderSettings
+from halo_weave.memory.embedders.minilm import NAME as MINILM
 from halo_weave.memory.memory import open_memory
-from halo_weave.memory.minilm import NAME as MINILM
-from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.terminal.progress import ProgressLine, progress_in_words
 from loopback_server import Answer, Body, LoopbackServer

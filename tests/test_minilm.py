@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from halo_weave.errors import EmbedderError
-from halo_weave.memory import minilm
-from halo_weave.memory.embedding import Embedder, EmbedderSettings, open_embedder
-from halo_weave.memory.gguf_embedder import GgufEmbedder
-from halo_weave.memory.minilm import converted_minilm
+from halo_weave.memory.embedders import minilm
+from halo_weave.memory.embedders.embedder import Embedder, EmbedderSettings, open_embedder
+from halo_weave.memory.embedders.gguf import GgufEmbedder
+from halo_weave.memory.embedders.minilm import converted_minilm
 from halo_weave.paths import bundled_minilm_folder
 
 REFERENCES = json.loads((Path(__file__).parent / "data" / "minilm_reference.json").read_text(encoding="utf-8"))[
@@ -116,7 +116,7 @@ def test_a_damaged_file_is_made_again(tmp_path: Path, converted: Path, damage: s
 def test_two_processes_at_once_leave_one_good_file(tmp_path: Path, converted: Path) -> None:
     program = (
         "import sys, pathlib\n"
-        "from halo_weave.memory.minilm import converted_minilm\n"
+        "from halo_weave.memory.embedders.minilm import converted_minilm\n"
         "from halo_weave.paths import bundled_minilm_folder\n"
         "print('ready', flush=True)\n"
         "sys.stdin.readline()\n"

@@ -16,7 +16,7 @@ from halo_weave.engine.llamacpp.context import LlamaContext
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import EngineStopped
-from halo_weave.memory.minilm import converted_minilm
+from halo_weave.memory.embedders.minilm import converted_minilm
 from halo_weave.paths import bundled_minilm_folder
 from halo_weave.text.chat_template import TurnMarks, chatml
 from placing import asked, placed

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halo_weave.errors import HaloError, InputError, StoreConflict
-from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.store import Store
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.notes import DEFAULT_DOCUMENT
 from halo_weave.tools.jq_process import JqProcess
 from halo_weave.tools.notes import GONE, LARGEST_DOCUMENT_BYTES, LARGEST_TEXT, REPLACE, Notes, NotesChange

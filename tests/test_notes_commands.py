@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from halo_weave import cli
-from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.sqlite.store import SqliteStore
 
 
 @pytest.fixture(autouse=True)

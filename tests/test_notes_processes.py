@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.sqlite.store import SqliteStore
 from notes_worker import start_worker
 
 KILLS = 60 if os.environ.get("HALO_TEST_FULL") == "1" else 6

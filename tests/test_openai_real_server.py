@@ -12,9 +12,9 @@ from halo_weave.engine.openai import OpenAIContext, OpenAIEngine
 from halo_weave.engine.protocol import GenerationSettings, Placed
 from halo_weave.engine.turns import closing_tokens, opening_tokens, turn_tokens
 from halo_weave.errors import ContextTooLarge
-from halo_weave.memory.gguf_embedder import GgufEmbedder
-from halo_weave.memory.minilm import converted_minilm
-from halo_weave.memory.openai_embedder import OpenAIEmbedder
+from halo_weave.memory.embedders.gguf import GgufEmbedder
+from halo_weave.memory.embedders.minilm import converted_minilm
+from halo_weave.memory.embedders.openai import OpenAIEmbedder
 from halo_weave.paths import bundled_minilm_folder, bundled_model_path
 from halo_weave.records.tokens import Token
 from llama_server import running_llama_server

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from halo_weave.memory.partial_files import new_file, partial_file, sweep
-from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.files.partial import new_file, partial_file, sweep
+from halo_weave.memory.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="files cannot be locked this way there")
 
 DIES = """
 import os, sys
 from pathlib import Path
-from halo_weave.memory.partial_files import partial_file
+from halo_weave.memory.files.partial import partial_file
 with partial_file(Path(sys.argv[1])) as path:
     path.write_text("half")
     path.with_name(path.name + "-wal").write_text("the other half")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halo_weave.memory.query_terms import terms_of
-from halo_weave.memory.ranking import NEAR, WIDE, Candidate, Ranked, Surroundings, around, diverse, fused
+from halo_weave.memory.search.query_terms import terms_of
+from halo_weave.memory.search.ranking import NEAR, WIDE, Candidate, Ranked, Surroundings, around, diverse, fused
 from halo_weave.records.roles import Role
 
 roles: st.SearchStrategy[Role] = st.sampled_from(["system", "user", "assistant"])

@@ -11,8 +11,8 @@ import pytest
 
 from halo_weave import cli
 from halo_weave.errors import StoreConflict, StoreDamaged
-from halo_weave.memory.sqlite_schema import MIGRATIONS
-from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.sqlite.schema import MIGRATIONS
+from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.tree import SnapshotChunk
 from halo_weave.records.windows import BurialRecord, WindowRecord

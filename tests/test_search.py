@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from halo_weave.errors import InputError
-from halo_weave.memory.embedding import Embedder, EmbedderSettings, open_embedder
-from halo_weave.memory.search import Hit, MemorySearch
-from halo_weave.memory.search_settings import SearchSettings
-from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.vector_index import VectorIndex
-from halo_weave.memory.vectors import Vectors, normalised
+from halo_weave.memory.embedders.embedder import Embedder, EmbedderSettings, open_embedder
+from halo_weave.memory.search.search import Hit, MemorySearch
+from halo_weave.memory.search.settings import SearchSettings
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.vectors.index import VectorIndex
+from halo_weave.memory.vectors.unit import Vectors, normalised
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.roles import Role
 from halo_weave.records.tokens import Token
@@ -210,7 +210,7 @@ def test_a_time_in_which_little_was_said_is_searched_like_any_other(
         talk.say(f"owl {'owl ' * (number % 5)}{number}", "user" if number % 3 else "assistant", day=number % 10)
     wanted = {"since": START + timedelta(days=2), "until": START + timedelta(days=5), "roles": ["user"]}
     found = [talk.hits("owl", limit=limit, **wanted) for limit in (1, 4, 30)]
-    monkeypatch.setattr("halo_weave.memory.candidates._FEW", 0)
+    monkeypatch.setattr("halo_weave.memory.search.candidates._FEW", 0)
     assert [talk.hits("owl", limit=limit, **wanted) for limit in (1, 4, 30)] == found
 
 

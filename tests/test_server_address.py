@@ -16,9 +16,9 @@ from halo_weave.engine.kobold.server import listen
 from halo_weave.engine.openai.client import OpenAIEngine
 from halo_weave.engine.opening import open_engine
 from halo_weave.errors import HaloError, SettingError
-from halo_weave.memory.embedder_choice import EmbedderChoice
-from halo_weave.memory.embedding import EmbedderSettings
-from halo_weave.memory.openai_embedder import OpenAIEmbedder
+from halo_weave.memory.embedders.choice import EmbedderChoice
+from halo_weave.memory.embedders.embedder import EmbedderSettings
+from halo_weave.memory.embedders.openai import OpenAIEmbedder
 from halo_weave.terminal import embedding_commands
 from halo_weave.text.server_address import without_password
 from loopback_server import Answer, Body, Handler, LoopbackServer

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.server.downloads import Downloads
 from halo_weave.server.refusals import NotFound
 from halo_weave.transfer import Progress, export_memory

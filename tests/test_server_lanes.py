@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from halo_weave.memory.sqlite_database import MOST_IDLE_READERS
-from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.sqlite.database import MOST_IDLE_READERS
+from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.server import transfer_api
 from halo_weave.server.lanes import TRANSFERS_AT_ONCE
 from served import PATIENCE_S, Served, served

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from halo_weave.memory.shared_embedder import SharedEmbedder
-from halo_weave.memory.vectors import Vectors
+from halo_weave.memory.embedding.shared import SharedEmbedder
+from halo_weave.memory.vectors.unit import Vectors
 
 PATIENCE_S = 60.0
 

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.tree import SnapshotChunk
 from made_up_chunks import TIME, made_up_chunk

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from halo_weave.errors import StoreUnavailable
-from halo_weave.memory.sqlite_database import Database
-from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.sqlite.database import Database
+from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.tokens import Token
 from made_up_chunks import TIME, text_chunk, written_texts, written_turn

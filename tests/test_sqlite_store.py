@@ -22,11 +22,11 @@ from halo_weave.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
-from halo_weave.memory import sqlite_database
-from halo_weave.memory.sqlite_errors import store_error
-from halo_weave.memory.sqlite_rows import checksum
-from halo_weave.memory.sqlite_schema import MIGRATIONS
-from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.sqlite import database
+from halo_weave.memory.sqlite.errors import store_error
+from halo_weave.memory.sqlite.rows import checksum
+from halo_weave.memory.sqlite.schema import MIGRATIONS
+from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.records.chunks import Stored
 from made_up_chunks import TIME, text_chunk, written_texts, written_turn
 
@@ -138,7 +138,7 @@ def test_a_strange_path_is_just_a_path(tmp_path: Path) -> None:
 def test_an_older_memory_is_brought_to_the_present_form(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = everything(filled)
     step = "CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT;\nINSERT INTO later VALUES (7);\n"
-    monkeypatch.setattr(sqlite_database, "MIGRATIONS", (*MIGRATIONS, step))
+    monkeypatch.setattr(database, "MIGRATIONS", (*MIGRATIONS, step))
     assert everything(filled) == before
     with raw(filled) as connection:
         assert connection.execute("SELECT id FROM later").fetchall() == [(7,)]
@@ -175,7 +175,7 @@ def test_a_memory_from_before_there_were_outlines_and_wishes_gets_them(path: Pat
 
 def test_a_memory_from_before_there_were_totals_gets_them(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite_database, "MIGRATIONS", MIGRATIONS[: version_before("CREATE TABLE totals")])
+        patch.setattr(database, "MIGRATIONS", MIGRATIONS[: version_before("CREATE TABLE totals")])
         with closing(SqliteStore(path)) as store:
             _use_in_every_way(store)
     with closing(SqliteStore(path)) as store:
@@ -271,7 +271,7 @@ def test_a_step_that_fails_leaves_the_older_form(filled: Path, monkeypatch: pyte
     before = everything(filled)
     step = "CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT;\nINSERT INTO nowhere VALUES (7);\n"
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite_database, "MIGRATIONS", (*MIGRATIONS, step))
+        patch.setattr(database, "MIGRATIONS", (*MIGRATIONS, step))
         with pytest.raises(StoreError, match="nowhere"):
             SqliteStore(filled)
     assert everything(filled) == before
@@ -540,7 +540,7 @@ def test_a_write_that_is_interrupted_leaves_nothing(path: Path, monkeypatch: pyt
         (chunk,) = written_turn(store)
         before = store.chunks_from(0, 5)
         with monkeypatch.context() as patch:
-            patch.setattr("halo_weave.memory.sqlite_audit.record", _interrupted)
+            patch.setattr("halo_weave.memory.sqlite.audit.record", _interrupted)
             with pytest.raises(KeyboardInterrupt):
                 store.delete([chunk.key], "test")
         assert store.chunks_from(0, 5) == before
@@ -592,7 +592,7 @@ def test_a_damaged_memory_is_not_backed_up_as_if_it_were_whole(filled: Path, tmp
 
 def test_restoring_positions_looks_up_only_what_it_needs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     statements: list[str] = []
-    connect = sqlite_database._connect
+    connect = database._connect
 
     def traced(*where: Any) -> sqlite3.Connection:
         connection = connect(*where)
@@ -601,7 +601,7 @@ def test_restoring_positions_looks_up_only_what_it_needs(path: Path, monkeypatch
 
     with closing(SqliteStore(path)) as store:
         chunks = [written_turn(store)[0] for _ in range(50)]
-    monkeypatch.setattr(sqlite_database, "_connect", traced)
+    monkeypatch.setattr(database, "_connect", traced)
     with closing(SqliteStore(path)) as store:
         statements.clear()
         wanted = [*range(chunks[7].first_position, chunks[9].end_position), chunks[30].first_position, 10**40]

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from halo_weave.errors import StoreDamaged
-from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.tree import SnapshotChunk
 from made_up_chunks import TIME, text_chunk, written_turn

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from halo_weave.errors import InputError, StoreConflict
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import Chunk, ChunkKey, Stored
 from made_up_chunks import TIME, made_up_chunk, text_chunk, written_turn
 from store_answers import chunks_of, one

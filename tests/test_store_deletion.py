@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from halo_weave.errors import InputError
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import ChunkKey
 from made_up_chunks import written_texts, written_turn
 from store_answers import EMBEDDER, chunks_of, one, vector

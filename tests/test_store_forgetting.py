@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from halo_weave.errors import InputError, StoreConflict
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import ChunkKey, Record
 from halo_weave.records.windows import WindowRecord
 from made_up_chunks import made_up_chunk, written_texts, written_turn

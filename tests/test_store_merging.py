@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from halo_weave.errors import InputError, StoreConflict
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from made_up_chunks import made_up_chunk, text_chunk, written_turn
 from store_answers import EMBEDDER, all_tokens, chunks_of, vector
 

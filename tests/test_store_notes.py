@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from halo_weave.errors import InputError, StoreConflict, StoreDamaged
-from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.store import Store
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.notes import DEFAULT_DOCUMENT, NotesOutline, NotesRecord
 from made_up_chunks import TIME
 from store_factories import StoreFactory

@@ -1,6 +1,6 @@
 """What every store does with vectors of texts that are no longer so, and with a quick check."""
 
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from made_up_chunks import written_texts
 from store_answers import EMBEDDER, vector
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from halo_weave.errors import InputError
-from halo_weave.memory.store import FIRST_POSITION, FIRST_TURN, Store
+from halo_weave.memory.store.protocol import FIRST_POSITION, FIRST_TURN, Store
 from made_up_chunks import made_up_chunk, written_turn
 from store_answers import all_tokens, chunks_of
 from store_factories import StoreFactory

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from halo_weave.errors import InputError, StoreConflict
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import AuditEntry, ChunkKey, Record
 from made_up_chunks import TIME, made_up_chunk, written_texts, written_turn
 from store_answers import EMBEDDER, chunks_of, one, vector

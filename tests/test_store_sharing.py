@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from halo_weave.errors import StoreUnavailable
-from halo_weave.memory.store import FIRST_POSITION, FIRST_TURN, Store
+from halo_weave.memory.store.protocol import FIRST_POSITION, FIRST_TURN, Store
 from made_up_chunks import written_turn
 from store_answers import EMBEDDER, chunks_of, one, vector
 from store_factories import StoreFactory

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from halo_weave.errors import InputError, StoreConflict
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import Chunk
 from halo_weave.records.tree import SnapshotChunk, TreeEntry, TreeVersion
 from made_up_chunks import TIME, written_turn

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.records.chunks import ChunkKey, Stored
 from halo_weave.records.windows import JournalEntry
 from store_worker import CHUNKS, EMBEDDER, NEWER_EMBEDDER, TOKENS, made_up_turn, mark_of, start_worker

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from halo_weave.errors import InputError
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from made_up_chunks import written_texts, written_turn
 from store_answers import EMBEDDER, one, vector
 from store_factories import StoreFactory

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from halo_weave.errors import InputError, StoreConflict
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.windows import (
     BurialGap,

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halo_weave.errors import StoreConflict
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import Chunk
 from halo_weave.records.notes import NotesRecord
 from halo_weave.records.tree import SnapshotChunk

@@ -13,9 +13,9 @@ import pytest
 from conversations import BEGIN, written
 from embedding_servers import EMBEDDINGS, embedding_server, made_up_vector
 from halo_weave.errors import InputError, StoreConflict
-from halo_weave.memory.embedding import EmbedderSettings
+from halo_weave.memory.embedders.embedder import EmbedderSettings
+from halo_weave.memory.embedders.minilm import NAME as MINILM
 from halo_weave.memory.memory import Memory, open_memory
-from halo_weave.memory.minilm import NAME as MINILM
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.tree import LARGEST_CONTENT_BYTES
 from halo_weave.tools.tree import MemoryTree, TreeNode, UnknownPath

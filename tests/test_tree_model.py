@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from halo_weave.errors import InputError, StoreConflict
-from halo_weave.memory.embedding import EmbedderSettings
+from halo_weave.memory.embedders.embedder import EmbedderSettings
 from halo_weave.memory.memory import open_memory
 from halo_weave.tools.tree import MemoryTree, TreeNode, UnknownPath
 from made_up_chunks import TIME

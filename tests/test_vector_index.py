@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from halo_weave.memory.approximate_index import Header, IndexBuilder, open_index
-from halo_weave.memory.exact_index import ExactIndex
-from halo_weave.memory.file_lock import FileLock
-from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.vector_index import VectorIndex
+from halo_weave.memory.files.lock import FileLock
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.vectors.approximate import Header, IndexBuilder, open_index
+from halo_weave.memory.vectors.exact import ExactIndex
+from halo_weave.memory.vectors.index import VectorIndex
 from vector_memories import EMBEDDER, clustered, delete_ids, write_vectors
 
 Vectors = NDArray[np.float32]
@@ -281,7 +281,7 @@ def test_what_another_process_writes_is_found(memory: Memory) -> None:
     index = memory.index()
     index.nearest(QUERIES[0], 1)
     script = (
-        "import sys, pathlib; from halo_weave.memory.sqlite_store import SqliteStore;"
+        "import sys, pathlib; from halo_weave.memory.sqlite.store import SqliteStore;"
         "from vector_memories import clustered, write_vectors;"
         f"print(*write_vectors(SqliteStore(pathlib.Path(sys.argv[1])), clustered(2, {DIMENSIONS}, seed=9)))"
     )

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halo_weave.errors import HaloError
-from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.store import Store
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import ChunkKey
 from made_up_chunks import text_chunk, written_texts
 
@@ -216,7 +216,7 @@ def test_another_process_uses_the_file_that_is_there(memory: Memory) -> None:
     memory.index()
     made = memory.file.stat()
     program = (
-        "import pathlib, sys; from halo_weave.memory.sqlite_store import SqliteStore;"
+        "import pathlib, sys; from halo_weave.memory.sqlite.store import SqliteStore;"
         "store = SqliteStore(pathlib.Path(sys.argv[1]), word_index_from_chunks=1);"
         "print([match.id for match in store.search_words(['light'], 5)]); store.wait_until_indexed(); store.close()"
     )
@@ -250,7 +250,7 @@ def test_searches_are_right_while_others_write_and_files_are_made(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every chunk that was acknowledged before a search began is found by it."""
-    monkeypatch.setattr("halo_weave.memory.word_index._FEWEST_OUTSIDE", 3)
+    monkeypatch.setattr("halo_weave.memory.words.index._FEWEST_OUTSIDE", 3)
     written: list[int] = []
     failures: list[str] = []
     is_done = threading.Event()

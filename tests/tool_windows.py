@@ -7,9 +7,9 @@ from typing import Any
 
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.protocol import Engine
-from halo_weave.memory.embedding import EmbedderSettings
+from halo_weave.memory.embedders.embedder import EmbedderSettings
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.memory_settings import MemorySettings
+from halo_weave.memory.settings import MemorySettings
 from halo_weave.session.hub import Hub
 from halo_weave.session.settings import WindowSettings
 from halo_weave.session.window import Window

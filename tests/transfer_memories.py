@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from halo_weave.errors import HaloError, InputError
-from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.store import Store
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import Chunk
 from halo_weave.transfer import export_memory, import_file
 from made_up_chunks import made_up_chunk, ticking_clock, written_turn

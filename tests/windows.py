@@ -10,7 +10,7 @@ import numpy as np
 
 from halo_weave.engine.echo import EchoEngine, fading_attention
 from halo_weave.engine.protocol import Attention, Engine, GenerationSettings, Placed
-from halo_weave.memory.embedding import EmbedderSettings
+from halo_weave.memory.embedders.embedder import EmbedderSettings
 from halo_weave.memory.memory import Memory, open_memory
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.hub import Hub

@@ -19,9 +19,9 @@ from halo_weave import paths
 from halo_weave.engine.protocol import GenerationSettings
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import SettingError
-from halo_weave.memory.embedding import EmbedderSettings
-from halo_weave.memory.memory_settings import MemorySettings
-from halo_weave.memory.search_settings import SearchSettings
+from halo_weave.memory.embedders.embedder import EmbedderSettings
+from halo_weave.memory.search.settings import SearchSettings
+from halo_weave.memory.settings import MemorySettings
 from halo_weave.session.settings import ChatSettings, PreviewSettings, ReflectionSettings, ToolSettings, WindowSettings
 from halo_weave.text.server_address import HIDDEN, without_password
 from halo_weave.weave.brightness.settings import ScorerSettings

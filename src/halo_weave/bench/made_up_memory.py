@@ -20,13 +20,13 @@ from halo_weave.bench.made_up_vectors import MadeUpVectors
 from halo_weave.bench.made_up_words import MadeUpWords, words_by_frequency
 from halo_weave.engine.llamacpp.library import load_library
 from halo_weave.engine.llamacpp.model import Model
-from halo_weave.memory.embedding import Embedder
+from halo_weave.memory.embedders.embedder import Embedder
 from halo_weave.memory.memory import index_folder
-from halo_weave.memory.sqlite_schema import MIGRATIONS
-from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.store import FIRST_POSITION, FIRST_TURN
-from halo_weave.memory.vector_index import VectorIndex
-from halo_weave.memory.vectors import Vectors
+from halo_weave.memory.sqlite.schema import MIGRATIONS
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.store.protocol import FIRST_POSITION, FIRST_TURN
+from halo_weave.memory.vectors.index import VectorIndex
+from halo_weave.memory.vectors.unit import Vectors
 from halo_weave.paths import bundled_minilm_folder, bundled_model_path
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.roles import Role

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.memory.vectors import Vectors
+from halo_weave.memory.vectors.unit import Vectors
 
 _NEIGHBOURS = 24
 _SHARE_OF_ALL_DIRECTIONS = 0.3

@@ -15,11 +15,11 @@ from halo_weave.bench.conversations import Conversations, Question, Turn, by_con
 from halo_weave.bench.recall import CachedEmbedder, Progress, Stream, remember_all
 from halo_weave.config import Settings
 from halo_weave.engine.llamacpp.engine import LlamaEngine
-from halo_weave.memory.embedder_choice import EmbedderChoice
-from halo_weave.memory.embedding import Embedder
+from halo_weave.memory.embedders.choice import EmbedderChoice
+from halo_weave.memory.embedders.embedder import Embedder
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.search import Hit
-from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.search.search import Hit
+from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.paths import cache_folder
 from halo_weave.records.chunks import Chunk, ChunkKey, Stored
 from halo_weave.records.tokens import Token

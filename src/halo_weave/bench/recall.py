@@ -20,12 +20,12 @@ from halo_weave.config import Settings
 from halo_weave.engine.llamacpp.library import load_library
 from halo_weave.engine.llamacpp.model import Model
 from halo_weave.engine.llamacpp.vocabulary import Vocabulary
-from halo_weave.memory.embedding import Embedder, open_embedder
-from halo_weave.memory.indexing import Indexer
-from halo_weave.memory.search import Hit, MemorySearch
-from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.vector_index import VectorIndex
-from halo_weave.memory.vectors import Vectors
+from halo_weave.memory.embedders.embedder import Embedder, open_embedder
+from halo_weave.memory.embedding.indexing import Indexer
+from halo_weave.memory.search.search import Hit, MemorySearch
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.vectors.index import VectorIndex
+from halo_weave.memory.vectors.unit import Vectors
 from halo_weave.paths import bundled_model_path, cache_folder
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.session.recalling import FOUND_AT_MOST

@@ -22,10 +22,10 @@ from halo_weave.engine.llamacpp.library import load_library
 from halo_weave.engine.llamacpp.model import Model
 from halo_weave.engine.opening import open_engine
 from halo_weave.engine.protocol import Engine, GenerationSettings
-from halo_weave.memory.embedding import open_embedder
-from halo_weave.memory.indexing import Indexer
+from halo_weave.memory.embedders.embedder import open_embedder
+from halo_weave.memory.embedding.indexing import Indexer
 from halo_weave.memory.memory import open_memory
-from halo_weave.memory.sqlite_store import SqliteStore
+from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.paths import bundled_model_path, cache_folder
 from halo_weave.session.hub import Hub
 from halo_weave.session.recalling import plan_recall

@@ -19,12 +19,12 @@ from halo_weave.bench.recall import CachedEmbedder
 from halo_weave.bench.scale_tasks import READY, ReserveFigures, ReserveTask, SearchFigures, SearchTask
 from halo_weave.config import Settings
 from halo_weave.errors import InputError
-from halo_weave.memory.embedding import EmbedderSettings, open_embedder
-from halo_weave.memory.nearest import Nearest, best_of
-from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.store import Store
-from halo_weave.memory.vector_index import EXACT_UP_TO_CHUNKS
-from halo_weave.memory.vectors import Vectors
+from halo_weave.memory.embedders.embedder import EmbedderSettings, open_embedder
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.store.protocol import Store
+from halo_weave.memory.vectors.index import EXACT_UP_TO_CHUNKS
+from halo_weave.memory.vectors.nearest import Nearest, best_of
+from halo_weave.memory.vectors.unit import Vectors
 from halo_weave.paths import cache_folder
 
 Progress = Callable[[str], None]

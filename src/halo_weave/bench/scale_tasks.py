@@ -9,11 +9,11 @@ from typing import BinaryIO
 import msgspec
 import numpy as np
 
-from halo_weave.memory.embedding import EmbedderSettings, open_embedder
+from halo_weave.memory.embedders.embedder import EmbedderSettings, open_embedder
 from halo_weave.memory.memory import index_folder
-from halo_weave.memory.search import MemorySearch
-from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.vector_index import EXACT_UP_TO_CHUNKS, VectorIndex
+from halo_weave.memory.search.search import MemorySearch
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.vectors.index import EXACT_UP_TO_CHUNKS, VectorIndex
 
 READY = b"ready\n"
 _WARM_UP = 25

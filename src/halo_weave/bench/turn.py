@@ -14,7 +14,7 @@ from halo_weave.bench.made_up_memory import DATABASE, made_up_memory
 from halo_weave.config import Settings
 from halo_weave.engine.opening import open_engine
 from halo_weave.engine.protocol import GenerationSettings
-from halo_weave.memory.embedding import open_embedder
+from halo_weave.memory.embedders.embedder import open_embedder
 from halo_weave.memory.memory import open_memory
 from halo_weave.session.hub import Hub
 from halo_weave.session.replying import Figures

@@ -14,20 +14,20 @@ from typing import Any, TypeVar
 import numpy as np
 
 from halo_weave.errors import EmbedderError, HaloError
-from halo_weave.memory.embedder_choice import EmbedderChoice, Notice
-from halo_weave.memory.embedding import EmbedderSettings
-from halo_weave.memory.embedding_queue import EmbeddingQueue
-from halo_weave.memory.indexing import BATCH, Progress, embedded_with
-from halo_weave.memory.reembedding import Progress as Reembedding
-from halo_weave.memory.reembedding import Reembedded, reembed
-from halo_weave.memory.search import Hit
-from halo_weave.memory.search_settings import SearchSettings
-from halo_weave.memory.searchers import Searcher, Searchers
-from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.store import Store
-from halo_weave.memory.vector_index import EXACT_UP_TO_CHUNKS, vector_file_name
-from halo_weave.memory.vectors import Vectors
-from halo_weave.memory.words_alone import WordsAlone
+from halo_weave.memory.embedders.choice import EmbedderChoice, Notice
+from halo_weave.memory.embedders.embedder import EmbedderSettings
+from halo_weave.memory.embedders.words_alone import WordsAlone
+from halo_weave.memory.embedding.indexing import BATCH, Progress, embedded_with
+from halo_weave.memory.embedding.queue import EmbeddingQueue
+from halo_weave.memory.embedding.reembedding import Progress as Reembedding
+from halo_weave.memory.embedding.reembedding import Reembedded, reembed
+from halo_weave.memory.search.search import Hit
+from halo_weave.memory.search.searchers import Searcher, Searchers
+from halo_weave.memory.search.settings import SearchSettings
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.store.protocol import Store
+from halo_weave.memory.vectors.index import EXACT_UP_TO_CHUNKS, vector_file_name
+from halo_weave.memory.vectors.unit import Vectors
 from halo_weave.records.chunks import Changed, Chunk, ChunkKey, PlacedToken, Reservation, Stats, Stored
 from halo_weave.records.damage import Repaired
 from halo_weave.records.roles import Role

@@ -13,7 +13,7 @@ from typing import BinaryIO, NamedTuple
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from halo_weave.memory.partial_files import nameless_file
+from halo_weave.memory.files.partial import nameless_file
 from halo_weave.server.refusals import NotFound
 
 LINK_VALID_S = 60.0

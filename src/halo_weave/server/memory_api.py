@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from halo_weave.memory.embedding_text import partner
+from halo_weave.memory.embedding.text import partner
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.numbers import number_of_text
 from halo_weave.records.roles import Role

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from halo_weave.memory.file_lock import FileLock
-from halo_weave.memory.partial_files import try_lock
+from halo_weave.memory.files.lock import FileLock
+from halo_weave.memory.files.partial import try_lock
 from halo_weave.private_files import make_private_folder
 
 _LOCK_FILE = "lock"

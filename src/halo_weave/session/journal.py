@@ -11,7 +11,7 @@ import msgspec
 
 from halo_weave.background import BackgroundThread
 from halo_weave.errors import StoreError
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.numbers import number_of_text, text_of_number
 from halo_weave.session.words import Word
 

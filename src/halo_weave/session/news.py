@@ -1,6 +1,6 @@
 """What was deleted, undeleted and merged in the memory, by whomever."""
 
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import AuditEntry
 
 

@@ -1,7 +1,7 @@
 """What of the memory should return for a message: found by the search, planned by `weave.resurrection`."""
 
 from halo_weave.errors import EngineError
-from halo_weave.memory.search import Hit
+from halo_weave.memory.search.search import Hit
 from halo_weave.records.tokens import Token
 from halo_weave.session.window import Window
 from halo_weave.weave import restraint, resurrection

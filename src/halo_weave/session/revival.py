@@ -6,7 +6,7 @@ import numpy as np
 
 from halo_weave.engine.protocol import Engine
 from halo_weave.errors import EngineError, InputError
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.tokens import Token
 from halo_weave.weave.brightness.protocol import Scorer

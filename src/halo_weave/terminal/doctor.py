@@ -17,7 +17,7 @@ from halo_weave.engine.opening import open_engine
 from halo_weave.engine.protocol import Abilities, Ability, Engine, GenerationSettings, Placed
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import EmbedderError, HaloError
-from halo_weave.memory.embedding import EmbedderSettings
+from halo_weave.memory.embedders.embedder import EmbedderSettings
 from halo_weave.terminal import output
 from halo_weave.terminal.memory_health import MemoryFinding, examine_memory, memory_in_words
 from halo_weave.text.server_address import without_password

@@ -3,9 +3,9 @@
 import msgspec
 
 from halo_weave.config import Settings
-from halo_weave.memory.embedding import EmbedderSettings
+from halo_weave.memory.embedders.embedder import EmbedderSettings
+from halo_weave.memory.embedding.reembedding import Reembedded
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.reembedding import Reembedded
 from halo_weave.terminal import output
 from halo_weave.terminal.listing import write_json
 from halo_weave.terminal.memory_words import counted

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from halo_weave.config import Settings
-from halo_weave.memory.store import FIRST_POSITION, FIRST_TURN
+from halo_weave.memory.store.protocol import FIRST_POSITION, FIRST_TURN
 from halo_weave.records.chunks import Changed, Stats
 from halo_weave.records.numbers import text_of_number
 from halo_weave.records.roles import Role

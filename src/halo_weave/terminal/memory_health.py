@@ -7,11 +7,11 @@ import msgspec
 
 from halo_weave.config import Settings
 from halo_weave.errors import HaloError
-from halo_weave.memory.approximate_index import open_index
 from halo_weave.memory.memory import index_folder
-from halo_weave.memory.sqlite_store import SqliteStore
-from halo_weave.memory.store import Store
-from halo_weave.memory.vector_index import vector_file_name
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.store.protocol import Store
+from halo_weave.memory.vectors.approximate import open_index
+from halo_weave.memory.vectors.index import vector_file_name
 from halo_weave.terminal.memory_words import counted
 
 

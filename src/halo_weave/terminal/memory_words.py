@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from halo_weave.memory.search import Hit
+from halo_weave.memory.search.search import Hit
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.numbers import text_of_number
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from halo_weave.config import Settings
 from halo_weave.errors import InputError, StoreUnavailable
-from halo_weave.memory.embedder_choice import Notice
+from halo_weave.memory.embedders.choice import Notice
 from halo_weave.memory.memory import Memory, open_memory
 from halo_weave.records.chunks import Stored
 from halo_weave.terminal import output

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from halo_weave.errors import InputError, StoreConflict
-from halo_weave.memory.notes_store import NotesStore
+from halo_weave.memory.store.notes import NotesStore
 from halo_weave.records.chunks import utc_now
 from halo_weave.records.notes import NotesOutline, NotesRecord
 from halo_weave.tools.jq_process import JqProcess, JqTooLarge

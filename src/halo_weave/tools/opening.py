@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.memory_settings import MemorySettings
+from halo_weave.memory.settings import MemorySettings
 from halo_weave.records.chunks import utc_now
 from halo_weave.tools.bundled_vocabulary import BundledVocabulary
 from halo_weave.tools.jq_process import JqProcess

@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 import msgspec
 
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.search import Hit
+from halo_weave.memory.search.search import Hit
 from halo_weave.records.numbers import text_of_number
 from halo_weave.records.roles import Role
 from halo_weave.tools.remembering import SOURCE

@@ -18,7 +18,7 @@ import msgspec
 
 from halo_weave.errors import StoreError
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.vectors import Vector
+from halo_weave.memory.vectors.unit import Vector
 from halo_weave.records.tree import SnapshotChunk, TreeEntry
 from halo_weave.records.tree_paths import heading_of
 from halo_weave.tools.tree_entries import NearChunk, ScoredEntry, words_of

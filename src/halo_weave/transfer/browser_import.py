@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from halo_weave.errors import InputError
-from halo_weave.memory.store import FIRST_POSITION, Store
+from halo_weave.memory.store.protocol import FIRST_POSITION, Store
 from halo_weave.records.chunks import Chunk, Record
 from halo_weave.transfer.browser_export import FINGERPRINT, conversation_of
 from halo_weave.transfer.outcome import BATCH, Imported, Progress, ProgressCallback

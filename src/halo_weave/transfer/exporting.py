@@ -11,7 +11,7 @@ from typing import BinaryIO
 import msgspec
 
 from halo_weave.errors import StoreDamaged, StoreUnavailable
-from halo_weave.memory.store import FIRST_POSITION, Store
+from halo_weave.memory.store.protocol import FIRST_POSITION, Store
 from halo_weave.records.chunks import AuditEntry, Record, utc_now
 from halo_weave.records.notes import NotesRecord
 from halo_weave.records.notes_and_tree import KeptVersion

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import utc_now
 from halo_weave.transfer.browser_export import is_browser_export, with_whole_characters
 from halo_weave.transfer.browser_import import import_browser_export

@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from halo_weave.errors import InputError
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import AuditEntry, ChunkKey, Record
 from halo_weave.records.notes import NotesRecord
 from halo_weave.records.notes_and_tree import Kept, KeptVersion

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from halo_weave.memory.store import Store
+from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import Chunk, PlacedToken
 from halo_weave.records.numbers import text_of_number
 from halo_weave.transfer.refusal import conflict

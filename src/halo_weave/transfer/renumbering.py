@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from halo_weave.memory.store import FIRST_TURN, Store
+from halo_weave.memory.store.protocol import FIRST_TURN, Store
 from halo_weave.records.chunks import Chunk, ChunkKey, Reservation, Stats
 from halo_weave.records.roles import Role
 

@@ -1,0 +1,69 @@
+"""The embedder: what turns texts into vectors whose closeness is closeness of meaning."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, Protocol
+
+import msgspec
+
+from halo_weave.errors import SettingError
+from halo_weave.memory.embedders import minilm
+from halo_weave.memory.embedders.gguf import GgufEmbedder
+from halo_weave.memory.embedders.openai import OpenAIEmbedder
+from halo_weave.memory.vectors.unit import Vectors
+from halo_weave.paths import bundled_minilm_folder, cache_folder
+
+Progress = Callable[[str], None]
+"""Takes a line for the person who waits."""
+EmbedderKind = Literal["minilm", "gguf", "openai"]
+
+
+class EmbedderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    kind: Annotated[
+        EmbedderKind,
+        msgspec.Meta(
+            description="minilm is the bundled model; gguf runs a file of yours in this process; openai uses a server."
+        ),
+    ] = "minilm"
+    model: Annotated[
+        str, msgspec.Meta(description="Path of a GGUF embedding model, or a model's name on the server.")
+    ] = ""
+    url: Annotated[str, msgspec.Meta(description="Address of the embedding server, for openai.")] = ""
+    api_key: Annotated[str, msgspec.Meta(description="Key that the embedding server asks for, if any.")] = ""
+
+
+class Embedder(Protocol):
+    @property
+    def name(self) -> str:
+        """Identity that is stored beside every vector: vectors of different names are never compared."""
+        ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    @property
+    def max_tokens(self) -> int:
+        """Longest text in tokens, special ones included; what goes beyond does not count."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row of length 1 per text, in order: shape [texts, dimensions]."""
+        ...
+
+    def count_tokens(self, text: str) -> int:
+        """Tokens of the whole text, special ones included, to be compared with `max_tokens`."""
+        ...
+
+    def close(self) -> None: ...
+
+
+def open_embedder(settings: EmbedderSettings, on_progress: Progress | None = None) -> Embedder:
+    """The embedder that the settings ask for; `on_progress` hears of work that takes a while."""
+    if settings.kind == "openai":
+        return OpenAIEmbedder(settings.url, settings.model, settings.api_key)
+    if settings.kind == "gguf":
+        if not settings.model:
+            raise SettingError("embedder.model is empty; with embedder.kind gguf it must be the path of a GGUF file.")
+        return GgufEmbedder(Path(settings.model).expanduser())
+    path = minilm.converted_minilm(bundled_minilm_folder(), cache_folder(), on_progress)
+    return GgufEmbedder(path, name=minilm.NAME, max_tokens=minilm.MAX_TOKENS)

@@ -1,0 +1,41 @@
+"""Any GGUF embedding model, run in this process."""
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from halo_weave.engine.llamacpp.embedding_model import EmbeddingModel
+from halo_weave.memory.vectors.unit import Vectors, normalised
+
+_SAMPLE_BYTES = 1 << 20
+
+
+class GgufEmbedder:
+    def __init__(self, path: Path, *, name: str = "", max_tokens: int = 0, threads: int = 0) -> None:
+        """Without a `name`, the file's name and a digest of its size, beginning and end are the identity."""
+        self._path = path
+        self._model = EmbeddingModel(path, max_tokens=max_tokens, threads=threads)
+        self.name = name or f"gguf:{path.stem}:{_fingerprint(path)}"
+        self.dimensions = self._model.dimensions
+        self.max_tokens = self._model.max_tokens
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        return normalised(self._model.embed(texts), f"The embedding model {self._path}")
+
+    def count_tokens(self, text: str) -> int:
+        return len(self._model.tokenize(text))
+
+    def close(self) -> None:
+        self._model.close()
+
+
+def _fingerprint(path: Path) -> str:
+    """Reading a large model whole would take longer than loading it; its metadata and last weights tell it apart."""
+    size = path.stat().st_size
+    digest = hashlib.sha256(str(size).encode())
+    with path.open("rb") as file:
+        digest.update(file.read(_SAMPLE_BYTES))
+        file.seek(-min(size, _SAMPLE_BYTES), os.SEEK_END)
+        digest.update(file.read())
+    return digest.hexdigest()[:12]

@@ -1,0 +1,216 @@
+"""Search of the whole memory by meaning and by words at once."""
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from halo_weave.errors import InputError
+from halo_weave.memory.embedders.embedder import Embedder
+from halo_weave.memory.search.candidates import Candidates, Question, pairs
+from halo_weave.memory.search.chunk_filter import ChunkFilter
+from halo_weave.memory.search.query_terms import TellingTerms, Term
+from halo_weave.memory.search.ranking import CLOSE, WIDE, Ranked, Surroundings, around, diverse, fused, word_weights
+from halo_weave.memory.search.settings import SearchSettings
+from halo_weave.memory.search.wish_list import WishList
+from halo_weave.memory.store.protocol import Store
+from halo_weave.memory.vectors.centre import Centre
+from halo_weave.memory.vectors.index import VectorIndex
+from halo_weave.memory.vectors.unit import Vector
+from halo_weave.records.chunks import Chunk, utc_now
+from halo_weave.records.roles import Role
+
+_CLOSEST_WISHES = 4
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """A chunk and why it was found.
+
+    `score` is what the order follows from, unless diversity was asked for: the logarithm of how much likelier the chunk
+    is to be meant than the last one that was looked at. Ranks count from 1 among what the filters let through, and are
+    None where meaning or words did not put the chunk forward themselves: it then stands beside what they did, was said
+    at a time that the text names, or is a wish.
+    `similarity` is the cosine to the question, None if the chunk has no vector yet; the rank by meaning leaves out what
+    all chunks have in common, and may differ. `word_score` is BM25. `word_weight` adds up the words of the text that
+    stand in the chunk, a word that no other chunk has counting 1. `is_wish` says that the chunk is one of the wishes
+    closest to the text, `is_of_named_time` that it was said at a time that the text names.
+    """
+
+    id: int
+    chunk: Chunk
+    score: float
+    similarity: float | None
+    vector_rank: int | None
+    word_rank: int | None
+    word_score: float | None
+    word_weight: float = 0.0
+    is_wish: bool = False
+    is_of_named_time: bool = False
+
+
+class MemorySearch:
+    """May be used from several threads if the embedder may."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        index: VectorIndex,
+        settings: SearchSettings | None = None,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        if index.embedder != embedder.name:
+            raise InputError(
+                f"The index has vectors of {index.embedder}, but questions are embedded by {embedder.name}."
+            )
+        self._store = store
+        self._embedder = embedder
+        self._index = index
+        self._settings = settings or SearchSettings()
+        self._terms = TellingTerms(store, self._settings.common_words_share)
+        self._centre = Centre(store, embedder.name)
+        self._wishes = WishList(store)
+        self._clock = clock
+
+    def search(
+        self,
+        text: str,
+        *,
+        limit: int = 50,
+        roles: Collection[Role] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        mmr_lambda: float | None = None,
+    ) -> list[Hit]:
+        """The best chunks for a text, best first, fewer than `limit` only if no more pass the filters.
+
+        `mmr_lambda` from 0 to 1 trades closeness to the text (1) against difference from what ranks higher (0).
+        """
+        if not text.strip():
+            return []
+        wanted = ChunkFilter(roles=roles, since=since, until=until, metadata=metadata)
+        return self._search(text, lambda: self._embedder.embed([text])[0], wanted, limit, mmr_lambda)
+
+    def search_embedded(
+        self,
+        text: str,
+        vector: Vector,
+        wanted: ChunkFilter | None = None,
+        *,
+        limit: int = 50,
+        mmr_lambda: float | None = None,
+    ) -> list[Hit]:
+        """The same for a text whose vector is known already."""
+        return self._search(text, lambda: vector, wanted or ChunkFilter(), limit, mmr_lambda)
+
+    def _search(
+        self, text: str, embedded: Callable[[], Vector], wanted: ChunkFilter, limit: int, mmr_lambda: float | None
+    ) -> list[Hit]:
+        if limit < 1:
+            raise InputError(f"{limit} chunks cannot be searched for; it takes at least 1.")
+        if mmr_lambda is not None and not 0 <= mmr_lambda <= 1:
+            raise InputError(f"The share {mmr_lambda} of closeness in the order is not from 0 to 1.")
+        question = Question(text, self._clock().astimezone())
+        candidates = Candidates(self._store, self._embedder.name, self._index, wanted)
+        # The embedder wants all processors for itself; what shares them slows it down more than it gains.
+        vector = embedded()
+        turned = self._centre.removed_from(vector)
+        depth = self._settings.candidates
+        found = self._looked_for(question, turned, candidates, depth)
+        if len(found.ids) < limit and max(len(found.similarities), len(found.word_scores)) >= depth:
+            found = self._looked_for(question, turned, candidates, max(limit, depth))
+        surroundings = self._surroundings(found, turned)
+        ranked = fused(
+            [
+                candidates.candidate(
+                    one,
+                    question,
+                    found.similarities.get(one),
+                    found.word_scores.get(one),
+                    is_wish=one in found.wishes,
+                )
+                for one in found.ids
+            ],
+            surroundings,
+            user_boost=self._settings.user_boost,
+            wish_boost=self._settings.wish_boost,
+        )
+        return self._hits(self._chosen(ranked, limit, mmr_lambda), vector, surroundings, found.terms)
+
+    def _looked_for(self, question: Question, vector: Vector, candidates: Candidates, depth: int) -> "_Found":
+        """What meaning, words and times put forward, so many each, what stands beside it, and the closest wishes."""
+        # One after the other: threads would wait for each other longer than they gain.
+        terms = self._terms.of(question.text)
+        word_scores = candidates.by_words([term.text for term in terms], depth)
+        similarities = candidates.nearest(vector, depth)
+        of_times = candidates.of_times(question, vector, depth)
+        ids = candidates.with_neighbours({*similarities, *word_scores, *of_times})
+        wishes = frozenset(
+            candidates.closest_of(self._wishes.ids(), vector, _CLOSEST_WISHES) if self._settings.wish_boost > 1 else ()
+        )
+        return _Found([*ids, *wishes.difference(ids)], similarities, terms, word_scores, wishes)
+
+    def _surroundings(self, found: "_Found", vector: Vector) -> Surroundings:
+        ids, terms = np.array(sorted(found.ids), dtype=np.int64), found.terms
+        wide, close = around(ids, WIDE), around(ids, CLOSE)
+        places = self._store.word_places([term.text for term in terms], wide)
+        similarities = np.full(len(wide), np.nan)
+        similarities[np.searchsorted(wide, close)] = self._index.about_similarities(vector, close)
+        return Surroundings(
+            ids=wide,
+            frequencies=places.frequencies,
+            shares=np.array([term.share for term in terms]),
+            part_shares=np.maximum(places.having, 1) / places.parts,
+            similarities=similarities,
+        )
+
+    def _chosen(self, ranked: list[Ranked], limit: int, mmr_lambda: float | None) -> list[Ranked]:
+        if mmr_lambda is None:
+            return ranked[:limit]
+        vectors = self._vectors([one.candidate.id for one in ranked])
+        without = np.zeros(self._embedder.dimensions, dtype=np.float32)
+        matrix = np.array([vectors.get(one.candidate.id, without) for one in ranked]).reshape(len(ranked), -1)
+        scores = np.array([one.score for one in ranked])
+        return [ranked[place] for place in diverse(scores, matrix @ matrix.T, mmr_lambda, limit)]
+
+    def _hits(
+        self, ranked: Sequence[Ranked], vector: Vector, surroundings: Surroundings, terms: Sequence[Term]
+    ) -> list[Hit]:
+        chunks = dict(self._store.chunks_by_ids([one.candidate.id for one in ranked]))
+        ids = np.array(sorted(chunks), dtype=np.int64)
+        similarities = dict(pairs(ids, self._index.similarities(vector, ids)))
+        weights = dict(pairs(ids, word_weights(ids, surroundings, np.array([term.weight for term in terms]))))
+        return [
+            Hit(
+                id=one.candidate.id,
+                chunk=chunks[one.candidate.id],
+                score=one.score,
+                similarity=None if math.isnan(similarities[one.candidate.id]) else similarities[one.candidate.id],
+                vector_rank=one.vector_rank,
+                word_rank=one.word_rank,
+                word_score=one.candidate.word_score,
+                word_weight=weights[one.candidate.id],
+                is_wish=one.candidate.is_wish,
+                is_of_named_time=one.candidate.nearness > 0,
+            )
+            for one in ranked
+            if one.candidate.id in chunks and not chunks[one.candidate.id].deleted
+        ]
+
+    def _vectors(self, ids: Sequence[int]) -> dict[int, Vector]:
+        found, vectors = self._store.vectors_by_ids(self._embedder.name, ids)
+        return dict(zip(found.tolist(), vectors.astype(np.float32), strict=True))
+
+
+class _Found(NamedTuple):
+    """What was looked for, how close and by what words it was found; the terms are those of the question."""
+
+    ids: list[int]
+    similarities: dict[int, float]
+    terms: list[Term]
+    word_scores: dict[int, float]
+    wishes: frozenset[int]

@@ -1,0 +1,323 @@
+"""The memory's SQLite file: made whole or not at all, brought to the present form, read and written in transactions."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext, suppress
+from functools import cache
+from pathlib import Path
+
+from halo_weave.errors import InputError, StoreDamaged, StoreTooNew, StoreUnavailable
+from halo_weave.memory.files.lock import FileLock
+from halo_weave.memory.files.partial import new_file, partial_file, partial_folder, sweep
+from halo_weave.memory.sqlite import checksums, wishes
+from halo_weave.memory.sqlite.errors import UNREADABLE, read_only, store_error
+from halo_weave.memory.sqlite.schema import APPLICATION_ID, MIGRATIONS
+from halo_weave.private_files import make_private_folder
+
+_OLDEST_SQLITE = (3, 37, 0)
+_WRITER_CACHE_KIB = 32 * 1024
+_READER_CACHE_KIB = 8 * 1024
+"""Less, because SQLite empties a reader's cache whenever somebody else has written."""
+MOST_IDLE_READERS = 4
+_LARGEST_IDLE_WAL_BYTES = 64 * 1024 * 1024
+
+
+class Database:
+    """Reads go on beside each other and beside a write. Writes queue: first in this process, then at a file lock.
+
+    SQLite alone would let writers poll with ever longer pauses, which with several processes costs most of the time.
+    """
+
+    def __init__(self, path: Path, *, timeout_s: float) -> None:
+        if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+            raise StoreUnavailable(f"SQLite {sqlite3.sqlite_version} is too old for the memory; 3.37 is needed.")
+        self.path = path.absolute()
+        self._timeout_s = timeout_s
+        self._lock = FileLock(_beside(self.path, "-lock"), timeout_s)
+        self._idle_readers: list[sqlite3.Connection] = []
+        self._writers: dict[bool, sqlite3.Connection] = {}
+        self._is_closed = False
+        try:
+            self._prepare()
+        except BaseException:
+            self.close()
+            raise
+
+    @contextmanager
+    def reading(self) -> Iterator[sqlite3.Connection]:
+        """One unchanging view of the memory, whatever others write meanwhile."""
+        try:
+            connection = self._reader()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+                connection.execute("ROLLBACK")
+            except BaseException:
+                connection.close()
+                raise
+        except UNREADABLE as error:
+            raise store_error(self.path, error) from error
+        self._put_back(connection)
+
+    @contextmanager
+    def writing(
+        self, *, durable: bool = True, reading_from: tuple[Path, str] | None = None
+    ) -> Iterator[sqlite3.Connection]:
+        """A write that others see wholly, once this has returned, or not at all.
+
+        Without `durable` a power cut may take it back, but never something that was written after it. The database
+        `reading_from`, a file and a name for it, can be read in the same statements.
+        """
+        try:
+            with self._lock.held(), _attached(connection := self._writer(durable), reading_from):
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield connection
+                    connection.execute("COMMIT")
+                except BaseException:
+                    with suppress(sqlite3.Error):
+                        connection.execute("ROLLBACK")
+                    raise
+        except UNREADABLE as error:
+            raise store_error(self.path, error) from error
+        except PermissionError as error:
+            raise read_only(self.path) from error
+        except OSError as error:
+            raise StoreUnavailable(f"The memory {self.path} cannot be written: {error.strerror}.") from error
+
+    def backup(self, target: Path) -> None:
+        if target.exists():
+            raise InputError(f"There is a file at {target} already; name another one for the backup.")
+        sweep(target.parent)
+        try:
+            with new_file(target) as temporary, self.reading() as source, closing(_connect(temporary, 0)) as copy:
+                source.backup(copy)
+                self._require_sound(copy)
+                # One file that is complete without a journal beside it; opening it as a memory changes it back.
+                copy.execute("PRAGMA journal_mode = DELETE")
+        except UNREADABLE as error:
+            raise store_error(target, error) from error
+        except OSError as error:
+            raise StoreUnavailable(f"The backup {target} cannot be written: {error.strerror}.") from error
+
+    def rewrite(self, *, wait: bool) -> None:
+        """Write the file anew, so that it and its journal hold nothing but what is in the memory.
+
+        StoreUnavailable if that cannot be, because others read or write and it is not to wait, or for too long.
+        """
+        timeout_s = self._timeout_s if wait else 0.0
+        try:
+            with self._lock.held() if wait else nullcontext(), closing(_connect(self.path, timeout_s)) as connection:
+                connection.execute("PRAGMA synchronous = FULL")
+                connection.execute("VACUUM")
+                (is_busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except UNREADABLE as error:
+            raise store_error(self.path, error) from error
+        except OSError as error:
+            raise StoreUnavailable(f"The memory {self.path} cannot be written: {error.strerror}.") from error
+        if is_busy:
+            raise StoreUnavailable(f"The memory {self.path} is being read by another program; try again later.")
+
+    @contextmanager
+    def copied(self) -> Iterator[sqlite3.Connection]:
+        """A copy to do anything with, thrown away in the end, while others go on with the memory itself."""
+        try:
+            with partial_file(self.path.parent) as file, closing(_connect(file, 0)) as copy:
+                copy.execute("PRAGMA synchronous = OFF")
+                with self.reading() as source:
+                    source.backup(copy)
+                copy.execute("PRAGMA journal_mode = MEMORY")  # one file, whatever happens
+                yield copy
+        except UNREADABLE as error:
+            raise store_error(self.path, error) from error
+        except OSError as error:
+            raise StoreUnavailable(f"The memory {self.path} cannot be copied beside it: {error.strerror}.") from error
+
+    @contextmanager
+    def copied_file(self) -> Iterator[Path]:
+        """The same as a file of its own, to be opened as a memory."""
+        try:
+            with partial_folder(self.path.parent) as folder:
+                file = folder / self.path.name
+                file.touch()
+                with self.reading() as source, closing(_connect(file, 0)) as copy:
+                    copy.execute("PRAGMA synchronous = OFF")
+                    source.backup(copy)
+                yield file
+        except UNREADABLE as error:
+            raise store_error(self.path, error) from error
+        except OSError as error:
+            raise StoreUnavailable(f"The memory {self.path} cannot be copied beside it: {error.strerror}.") from error
+
+    def close(self) -> None:
+        self._is_closed = True
+        while self._idle_readers:
+            self._idle_readers.pop().close()
+        while self._writers:
+            self._writers.popitem()[1].close()
+        self._lock.close()
+
+    def _prepare(self) -> None:
+        sweep(self.path.parent)
+        try:
+            if not self.path.exists():
+                self._create()
+            if self.path.stat().st_size == 0:
+                raise StoreDamaged(f"The file {self.path} is empty, which a memory never is; restore a backup of it.")
+            with self.reading() as connection:
+                version = self._version(connection)
+                journal_mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
+        except PermissionError as error:
+            raise StoreUnavailable(f"The memory {self.path} may not be read or made by this user.") from error
+        except OSError as error:
+            raise StoreUnavailable(f"The memory {self.path} cannot be opened: {error.strerror}.") from error
+        if version < len(MIGRATIONS):
+            with self.writing() as connection:
+                _migrate(connection, self._version(connection))
+        if journal_mode != "wal":
+            self._switch_to_wal()
+
+    def _create(self) -> None:
+        make_private_folder(self.path.parent)
+        with self._lock.held():
+            if self.path.exists():
+                return
+            journal = _beside(self.path, "-wal")
+            if journal.exists():
+                raise StoreDamaged(
+                    f"The memory {self.path} is missing, but its journal {journal.name} is there; put the memory back, "
+                    "or move the journal away."
+                )
+            try:
+                with new_file(self.path) as temporary, closing(_connect(temporary, 0)) as connection:
+                    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                    connection.execute("BEGIN IMMEDIATE")
+                    _migrate(connection, 0)
+                    connection.execute("COMMIT")
+                    connection.execute("PRAGMA journal_mode = WAL")
+            except UNREADABLE as error:
+                raise store_error(self.path, error) from error
+
+    def _version(self, connection: sqlite3.Connection) -> int:
+        if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            raise StoreDamaged(f"The file {self.path} is a database, but not a memory of Halo Weave; name another one.")
+        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > len(MIGRATIONS):
+            raise StoreTooNew(
+                f"The memory {self.path} has version {version}, but this program knows versions up to "
+                f"{len(MIGRATIONS)}; update Halo Weave to open it."
+            )
+        return version
+
+    def _require_sound(self, copy: sqlite3.Connection) -> None:
+        (finding,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+        if finding != "ok":
+            raise StoreDamaged(f"The memory {self.path} is damaged ({finding}); no backup was made of it.")
+
+    def _switch_to_wal(self) -> None:
+        try:
+            with closing(_connect(self.path, self._timeout_s)) as connection:
+                connection.execute("PRAGMA journal_mode = WAL")
+        except UNREADABLE as error:
+            raise store_error(self.path, error) from error
+
+    def _reader(self) -> sqlite3.Connection:
+        self._require_open()
+        try:
+            return self._idle_readers.pop()
+        except IndexError:
+            return _connect(self.path, self._timeout_s, _READER_CACHE_KIB)
+
+    def _put_back(self, connection: sqlite3.Connection) -> None:
+        if len(self._idle_readers) >= MOST_IDLE_READERS:
+            connection.close()
+            return
+        self._idle_readers.append(connection)
+        if self._is_closed:
+            self.close()
+
+    def _writer(self, durable: bool) -> sqlite3.Connection:
+        self._require_open()
+        if durable not in self._writers:
+            connection = _connect(self.path, self._timeout_s)
+            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            self._writers[durable] = connection
+        return self._writers[durable]
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise StoreUnavailable(f"The memory {self.path} was closed by this program.")
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    return path.with_name(path.name + suffix)
+
+
+def _connect(path: Path, timeout_s: float, cache_kib: int = _WRITER_CACHE_KIB) -> sqlite3.Connection:
+    # mode=rw: a file that has vanished is an error, not a new empty memory.
+    connection = sqlite3.connect(
+        f"{path.as_uri()}?mode=rw", uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False
+    )
+    try:
+        _offer_functions(connection)
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA cell_size_check = ON")
+        connection.execute("PRAGMA fullfsync = ON")  # what macOS calls synced may still be in the drive's cache
+        connection.execute(f"PRAGMA cache_size = -{cache_kib}")
+        connection.execute(f"PRAGMA journal_size_limit = {_LARGEST_IDLE_WAL_BYTES}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def _attached(connection: sqlite3.Connection, other: tuple[Path, str] | None) -> Iterator[None]:
+    if other is None:
+        yield
+        return
+    file, name = other
+    connection.execute(f"ATTACH ? AS {name}", (str(file),))
+    try:
+        yield
+    finally:
+        connection.execute(f"DETACH {name}")
+
+
+def _offer_functions(connection: sqlite3.Connection) -> None:
+    """To steps that bring a memory to the present form, and to whoever looks for what is wrong with it."""
+    wishes.offer(connection)
+    checksums.offer(connection)
+
+
+def _migrate(connection: sqlite3.Connection, version: int) -> None:
+    """To be run in a transaction."""
+    for script in MIGRATIONS[version:]:
+        for statement in _statements(script):
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
+
+
+def schema_of_new_memory() -> frozenset[tuple[str, str, str, str | None]]:
+    """Type, name, table and text of everything in it, but for what the index of words makes for itself."""
+    return _schema(MIGRATIONS)
+
+
+@cache
+def _schema(steps: tuple[str, ...]) -> frozenset[tuple[str, str, str, str | None]]:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        _offer_functions(connection)
+        for statement in _statements("".join(steps)):
+            connection.execute(statement)
+        query = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE NOT (type = 'table' AND name GLOB 'words_*')"
+        return frozenset(connection.execute(query))
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Python's own `executescript` would commit first."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

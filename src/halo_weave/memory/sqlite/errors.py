@@ -1,0 +1,57 @@
+"""What SQLite says, as one sentence that a person can act on."""
+
+import sqlite3
+from pathlib import Path
+
+from halo_weave.errors import StoreConflict, StoreDamaged, StoreError, StoreUnavailable
+from halo_weave.memory.sqlite.rows import DamagedRow
+
+_PRIMARY_CODE = 0xFF
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
+
+
+UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
+"""What reading may raise: where SQLite quotes a damaged text, Python cannot even read the complaint."""
+
+
+def store_error(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StoreError:
+    if isinstance(error, UnicodeDecodeError):
+        return StoreDamaged(f"The memory {path} is damaged (its form cannot be read); restore a backup of it.")
+    if isinstance(error, sqlite3.ProgrammingError):
+        return StoreUnavailable(f"The memory {path} cannot be used: {error}")
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is None:
+        return damaged_row(path, error)
+    code &= _PRIMARY_CODE
+    if code == sqlite3.SQLITE_NOTADB:
+        return StoreDamaged(f"The file {path} is not a memory of Halo Weave; move it away or name another one.")
+    if code in _DAMAGED:
+        # SQLite may quote what it could not read, with line ends.
+        return StoreDamaged(f"The memory {path} is damaged ({' '.join(str(error).split())}); restore a backup of it.")
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return StoreUnavailable(f"The memory {path} is locked by another program; try again when it is done.")
+    if code == sqlite3.SQLITE_FULL:
+        return StoreUnavailable(f"There is no room left on the disk for the memory {path}; nothing was changed.")
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+        return read_only(path)
+    if code == sqlite3.SQLITE_CANTOPEN:
+        return StoreUnavailable(f"The memory {path} cannot be opened; its file or folder may be missing or protected.")
+    if code == sqlite3.SQLITE_CONSTRAINT:
+        return StoreConflict(f"The memory {path} refused what contradicts its record ({error}); nothing was changed.")
+    if code == sqlite3.SQLITE_IOERR:
+        return StoreUnavailable(
+            f"The disk with the memory {path} failed or has no room left ({error}); nothing was changed."
+        )
+    return StoreUnavailable(f"The memory {path} cannot be used: {error}.")
+
+
+def damaged_row(path: Path, error: sqlite3.Error) -> StoreDamaged:
+    """It was not SQLite that noticed: we find wrong checksums, Python finds text that is not UTF-8."""
+    problem = str(error) if isinstance(error, DamagedRow) else "a text in it is not UTF-8"
+    return StoreDamaged(
+        f"The memory {path} is damaged ({problem}); `halo-weave memory repair` sets aside what is damaged."
+    )
+
+
+def read_only(path: Path) -> StoreUnavailable:
+    return StoreUnavailable(f"The memory {path} is read-only; nothing was changed.")

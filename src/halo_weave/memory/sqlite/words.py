@@ -1,0 +1,216 @@
+"""Search by words in the SQLite memory: by FTS5 itself while the memory is small, through a word index file later.
+
+FTS5 counts every chunk of every word and looks up the length of every match, which takes ever longer; the file has both
+at hand. What it gives is the same, so a question that it is not made for goes to FTS5.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.memory.sqlite import settings
+from halo_weave.memory.sqlite.counters import read_counters
+from halo_weave.memory.sqlite.database import Database
+from halo_weave.memory.words.bm25 import Totals
+from halo_weave.memory.words.index import WordIndex
+from halo_weave.memory.words.index_file import Origin, Words, add_where_found
+from halo_weave.memory.words.tokenizer import Tokenizer, words_and_places
+from halo_weave.records.chunks import PART, WordCounts, WordMatch, WordPlaces
+
+_SAMPLES = 64
+_TOTALS_ROW = 1
+
+
+class SqliteWords:
+    """`from_chunks` is from where on a file is made, None for never."""
+
+    def __init__(self, database: Database, from_chunks: int | None) -> None:
+        self._database = database
+        self._tokenizer = Tokenizer()
+        self._tokenizing = threading.Lock()
+        self._index = (
+            None if from_chunks is None else WordIndex(index_path(database.path), self._source, from_chunks=from_chunks)
+        )
+
+    def search(self, terms: Sequence[str], limit: int, among: Sequence[int] | None) -> list[WordMatch]:
+        phrases = _phrases(terms)
+        if not phrases or limit < 1:
+            return []
+        with self._database.reading() as connection:
+            if self._index is not None and (words := self._single_words(phrases)) is not None:
+                found = self._index.best(_View(connection), [word for word in words if word], limit, among)
+                if found is not None:
+                    return found
+            rows = connection.execute(
+                "SELECT rowid, -rank FROM words WHERE words MATCH ?1"
+                " AND (?2 IS NULL OR rowid IN (SELECT value FROM json_each(?2))) ORDER BY rank, rowid LIMIT ?3",
+                (
+                    " OR ".join(map(_quoted, phrases)),
+                    None if among is None else msgspec.json.encode(list(among)).decode(),
+                    limit,
+                ),
+            )
+            return [WordMatch(*row) for row in rows]
+
+    def count(self, terms: Sequence[str]) -> WordCounts:
+        with self._database.reading() as connection:
+            chunks = _View(connection).totals().chunks
+            phrases = [_spaced(term) for term in terms]
+            if self._index is not None and (words := self._single_words(phrases)) is not None:
+                counts = self._index.counts(_View(connection), words)
+                if counts is not None:
+                    return WordCounts(chunks, counts)
+            return WordCounts(chunks, [_count(connection, phrase) for phrase in phrases])
+
+    def places(self, terms: Sequence[str], ids: NDArray[np.int64]) -> WordPlaces:
+        words_of_terms = self._words_of([_spaced(term) for term in terms])
+        words = list(dict.fromkeys(word for own in words_of_terms for word in own))
+        with self._database.reading() as connection:
+            view = _View(connection)
+            found = None if self._index is None else self._index.places(view, words, ids)
+            places = dict(zip(words, view.places(words, ids) if found is None else found, strict=True))
+            parts = view.last_id() // PART + 1
+        nothing = (np.zeros(len(ids)), 0)
+        of_terms = [[places[word] for word in own] or [nothing] for own in words_of_terms]
+        rows = [np.minimum.reduce([row for row, _ in own]) for own in of_terms]
+        return WordPlaces(
+            np.array(rows, dtype=np.float64).reshape(len(terms), len(ids)),
+            np.array([min(having for _, having in own) for own in of_terms], dtype=np.int64),
+            parts,
+        )
+
+    def wait_until_indexed(self) -> None:
+        if self._index is not None:
+            self._index.wait_until_built()
+
+    def remove_index(self) -> None:
+        """What was removed from the memory must not be left in a cache of it."""
+        if self._index is not None:
+            self._index.remove()
+        else:
+            index_path(self._database.path).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        self._tokenizer.close()
+        if self._index is not None:
+            self._index.close()
+
+    def _words_of(self, phrases: Sequence[str]) -> list[list[bytes]]:
+        with self._tokenizing:
+            return self._tokenizer.words_of(phrases)
+
+    def _single_words(self, phrases: Sequence[str]) -> list[bytes] | None:
+        """The word of each phrase, which is empty if it has none; None if one has several."""
+        words = self._words_of(phrases)
+        return [b"".join(one) for one in words] if all(len(one) <= 1 for one in words) else None
+
+    @contextmanager
+    def _source(self) -> Iterator["_View"]:
+        with self._database.reading() as connection:
+            yield _View(connection)
+
+
+def index_path(database: Path) -> Path:
+    return database.with_name(database.name + "-words")
+
+
+class _View:
+    """A source of words, in a transaction of its own."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def change_number(self) -> int:
+        return read_counters(self._connection).change
+
+    def totals(self) -> Totals:
+        """As FTS5 keeps them for its own use: the number of rows, then of words, as SQLite writes such numbers."""
+        query = "SELECT block FROM words_data WHERE id = ?"
+        found = self._connection.execute(query, (_TOTALS_ROW,)).fetchone()
+        numbers = [] if found is None else _numbers(found[0])
+        return Totals(*numbers[:2]) if len(numbers) >= 2 else Totals(0, 0)
+
+    def origin(self) -> Origin:
+        newest = self._connection.execute(
+            "SELECT id, checksum FROM chunks ORDER BY change DESC LIMIT ?", (_SAMPLES,)
+        ).fetchall()
+        return Origin(settings.identity(self._connection), self.change_number(), self.last_id() + 1, dict(newest))
+
+    def is_still(self, origin: Origin) -> bool:
+        if origin.identity != settings.identity(self._connection):
+            return False
+        query = "SELECT change, checksum FROM chunks WHERE id = ?"
+        for chunk_id, expected in origin.samples.items():
+            found = self._connection.execute(query, (chunk_id,)).fetchone()
+            if found is None or (found[0] <= origin.change_number and found[1] != expected):
+                return False
+        return True
+
+    def changed_after(self, change_number: int, limit: int) -> list[tuple[int, str | None]]:
+        return self._connection.execute(
+            "SELECT id, CASE WHEN deleted = 0 AND merged_into IS NULL THEN text END FROM chunks"
+            " WHERE change > ? LIMIT ?",
+            (change_number, limit),
+        ).fetchall()
+
+    def all_words(self) -> Iterator[Words]:
+        return words_and_places(self._connection, self._instances())
+
+    def last_id(self) -> int:
+        (last,) = self._connection.execute("SELECT ifnull(max(id), 0) FROM chunks").fetchone()
+        return int(last)
+
+    def places(self, words: Sequence[bytes], ids: NDArray[np.int64]) -> list[tuple[NDArray[np.float64], int]]:
+        """For each word how often it stands in each of these chunks, and in how many parts of the memory."""
+        query = f"SELECT group_concat(doc) FROM {self._instances()} WHERE term = ?"
+        found = []
+        for word in words:
+            (listed,) = self._connection.execute(query, (word.decode(errors="replace"),)).fetchone()
+            chunks = np.fromstring(listed or "", dtype=np.int64, sep=",")
+            frequencies = np.zeros(len(ids))
+            add_where_found(frequencies, ids, chunks, np.ones(len(chunks)))
+            found.append((frequencies, len(np.unique(chunks // PART))))
+        return found
+
+    def _instances(self) -> str:
+        # Gone again when the transaction is rolled back.
+        self._connection.execute("CREATE VIRTUAL TABLE temp.instances_of_words USING fts5vocab (main, words, instance)")
+        return "temp.instances_of_words"
+
+
+def _count(connection: sqlite3.Connection, phrase: str) -> int:
+    if not phrase:
+        return 0
+    found = connection.execute("SELECT count(*) FROM words WHERE words MATCH ?", (_quoted(phrase),)).fetchone()
+    return int(found[0])
+
+
+def _numbers(block: bytes) -> list[int]:
+    """Seven bits in a byte, from the highest; the eighth bit says that more follow."""
+    numbers, number = [], 0
+    for byte in block:
+        number = number << 7 | byte & 0x7F
+        if byte < 0x80:
+            numbers.append(number)
+            number = 0
+    return numbers
+
+
+def _phrases(terms: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(filter(None, map(_spaced, terms))))
+
+
+def _spaced(term: str) -> str:
+    """Without the end of a C text and half characters, which have no place in a question."""
+    return " ".join(term.replace("\0", " ").encode(errors="replace").decode().split())
+
+
+def _quoted(phrase: str) -> str:
+    """In quotes nothing has a meaning but the quote itself."""
+    return f'"{phrase.replace(chr(34), chr(34) * 2)}"'

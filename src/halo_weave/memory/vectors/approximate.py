@@ -1,0 +1,158 @@
+"""A file that finds chunks near a vector without comparing all: a graph over vectors of eight bits per value.
+
+The file is a cache, and checked as a whole before it is used: the library would follow a damaged graph anywhere.
+"""
+
+import mmap
+import os
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.memory.files.sealed import open_sealed, write_sealed
+from halo_weave.memory.vectors.nearest import Ids, Similarities
+from halo_weave.records.chunks import VectorMatrix
+
+if TYPE_CHECKING:
+    from usearch.index import Index
+
+FORMAT_VERSION = 2
+_CONNECTIVITY = 16
+_EXPANSION_ADD = 128
+_EXPANSION_SEARCH = 256
+_MARK = b"HaloNear"
+
+
+class Header(msgspec.Struct, frozen=True):
+    """The file holds all vectors that `embedder` had at `change_number`, and perhaps some that were outdated by then.
+
+    `samples` are checksums of vectors by chunk id, to tell whether a store is the one that the file was made from.
+    `outdated` are the chunks whose vectors changed or went after the file had them: it still has the earlier ones.
+    """
+
+    embedder: str
+    dimensions: int
+    count: int
+    change_number: int
+    samples: dict[int, int]
+    outdated: frozenset[int] = frozenset()
+    format_version: int = FORMAT_VERSION
+
+
+class ApproximateIndex:
+    def __init__(self, header: Header, index: "Index", mapping: mmap.mmap) -> None:
+        self.header = header
+        self._index = index
+        self._mapping = mapping  # the index points into it
+
+    def candidates(self, query: NDArray[np.float32], limit: int) -> Ids:
+        """About the nearest, closest first; to be compared again by their true vectors.
+
+        A chunk may come twice, or without having a vector any more.
+        """
+        matches: Any = self._index.search(_in_eight_bits(query[np.newaxis])[0], limit, threads=1)
+        return np.asarray(matches.keys).astype(np.int64)
+
+    def similarities(self, query: NDArray[np.float32], ids: Ids) -> Similarities:
+        """About how close these chunks are, NaN where the file does not have their present vectors."""
+        result = np.full(len(ids), np.nan, dtype=np.float32)
+        places = np.flatnonzero(self._has_present(ids))
+        if len(places):
+            found: Any = self._index.get(ids[places].astype(np.uint64))
+            rows = np.concatenate(found).reshape(len(places), -1).astype(np.float32)
+            result[places] = np.vecdot(rows, query) / np.maximum(np.sqrt(np.vecdot(rows, rows)), 1)  # at least 127
+        return result
+
+    def has(self, ids: Ids) -> NDArray[np.bool_]:
+        """Present vectors or outdated ones."""
+        return np.asarray(self._index.contains(ids.astype(np.uint64)), dtype=np.bool_)
+
+    def _has_present(self, ids: Ids) -> NDArray[np.bool_]:
+        is_here = self.has(ids)
+        if self.header.outdated:
+            is_here &= [chunk_id not in self.header.outdated for chunk_id in ids.tolist()]
+        return is_here
+
+    def copied_into(self, index: "Index") -> None:
+        index.load(memoryview(self._mapping))
+
+
+class IndexBuilder:
+    """Makes a file, from what another one has if it is given. A vector that is added again outdates the earlier one."""
+
+    def __init__(self, dimensions: int, threads: int, earlier: ApproximateIndex | None = None) -> None:
+        self._index = _empty_index(dimensions)
+        if earlier is not None:
+            earlier.copied_into(self._index)
+        self._threads = threads
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def add(self, ids: Ids, vectors: VectorMatrix) -> None:
+        if len(ids):
+            self._index.add(ids.astype(np.uint64), _in_eight_bits(vectors), threads=self._threads)
+
+    def write(self, path: Path, header: Header) -> None:
+        """In place of what is there, whole or not at all."""
+
+        def save(file: BinaryIO) -> bytes:
+            self._index.save(file.name)
+            file.seek(0, os.SEEK_END)
+            return msgspec.json.encode(header)
+
+        write_sealed(path, _MARK, save)
+
+
+def open_index(path: Path, embedder: str, dimensions: int) -> ApproximateIndex | None:
+    """None if there is no sound file of this embedder."""
+    sealed = open_sealed(path, _MARK)
+    header = None if sealed is None else _header(sealed.header)
+    if sealed is None or header is None or (header.embedder, header.dimensions) != (embedder, dimensions):
+        return None
+    index = _empty_index(dimensions, with_lookups=True)
+    try:
+        index.view(memoryview(sealed.content))
+    except RuntimeError:
+        return None  # sound, but of another version of the library
+    return ApproximateIndex(header, index, sealed.content) if len(index) == header.count else None
+
+
+def vector_checksum(vector: NDArray[Any]) -> int:
+    return zlib.crc32(vector.tobytes())
+
+
+def _empty_index(dimensions: int, *, with_lookups: bool = False) -> "Index":
+    """With lookups, vectors can be had by their chunks' ids, but none be added again."""
+    # Small memories never need it, and it takes a while to import.
+    from usearch.index import Index
+
+    return Index(
+        ndim=dimensions,
+        metric="cos",
+        dtype="i8",
+        connectivity=_CONNECTIVITY,
+        expansion_add=_EXPANSION_ADD,
+        expansion_search=_EXPANSION_SEARCH,
+        enable_key_lookups=with_lookups,
+    )
+
+
+def _in_eight_bits(vectors: VectorMatrix) -> NDArray[np.int8]:
+    """Cosines do not depend on a vector's length, so each may use the whole range."""
+    largest = np.abs(vectors).max(axis=1, keepdims=True).astype(np.float32)
+    scaled = vectors * (127 / np.maximum(largest, np.finfo(np.float32).tiny))
+    rounded: NDArray[np.int8] = np.rint(scaled).astype(np.int8)
+    return rounded
+
+
+def _header(encoded: bytes) -> Header | None:
+    try:
+        header = msgspec.json.decode(encoded, type=Header)
+    except msgspec.MsgspecError:
+        return None  # written by another version of the program
+    return header if header.format_version == FORMAT_VERSION else None

@@ -1,0 +1,235 @@
+"""A file that knows for every word which chunks have it and how often: a cache of what the store's word index says.
+
+Words are the store's own, after stemming. A chunk is known by its id, which therefore must fit into four bytes. Words
+that many chunks have are kept as one number for every chunk there is, the others as ids and numbers.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.memory.files.sealed import SealedFile, open_sealed, write_sealed
+from halo_weave.records.chunks import PART
+
+FORMAT_VERSION = 2
+LARGEST_ID = 2**32 - 1
+_MARK = b"HaloWord"
+_ALIGNMENT = 8
+_MOST_WORDS_REMEMBERED = 4096
+"""A search asks for each of its words several times, and the next one for many of them again."""
+_ONE_NUMBER_PER_CHUNK_FROM = 5
+"""Words in more than one of so many chunks take less room that way."""
+
+Ids = NDArray[np.uint32]
+Numbers = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
+Frequencies = NDArray[np.float64]
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """What a file is made from. `id_end` is the first id behind all that the store has then.
+
+    `samples` are checksums of rows by chunk id, to tell whether a store is still the one with this identity: it may
+    have been put back from a backup and gone another way since.
+    """
+
+    identity: str
+    change_number: int
+    id_end: int
+    samples: dict[int, int]
+
+
+class Header(msgspec.Struct, frozen=True):
+    """`tokens` is how many words all chunks have together; `*_start` are places in the file."""
+
+    origin: Origin
+    tokens: int
+    words: int
+    lengths_start: int
+    table_start: int
+    ends_start: int
+    letters_start: int
+    format_version: int = FORMAT_VERSION
+
+
+class Postings(NamedTuple):
+    """How often a word stands in which chunks; without `ids` there is a number for every id, from 0 on."""
+
+    chunks: int
+    frequencies: Numbers
+    ids: Ids | None
+
+    def frequencies_of(self, ids: NDArray[np.integer]) -> Frequencies:
+        found: Frequencies
+        if self.ids is None:
+            found = self.frequencies[ids].astype(np.float64)
+            return found
+        if not len(self.ids) or not len(ids):
+            return np.zeros(ids.shape)
+        places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+        found = self.frequencies[places].astype(np.float64)
+        found[self.ids[places] != ids] = 0
+        return found
+
+
+def add_where_found(
+    frequencies: Frequencies, ids: NDArray[np.int64], found: NDArray[np.int64], numbers: NDArray[Any]
+) -> None:
+    """Each number to the place of its id, if it is among the `ids`, which ascend."""
+    if len(ids):
+        places = np.minimum(np.searchsorted(ids, found), len(ids) - 1)
+        is_wanted = ids[places] == found
+        np.add.at(frequencies, places[is_wanted], numbers[is_wanted])
+
+
+class Words(NamedTuple):
+    """Some words in order of their bytes and how many chunks have each; then, word for word, the ids of its chunks in
+    ascending order and how often it stands in each."""
+
+    words: list[bytes]
+    counts: NDArray[np.int64]
+    ids: Ids
+    frequencies: Numbers
+
+
+_TABLE = np.dtype([("ids", "<u8"), ("frequencies", "<u8"), ("count", "<u4"), ("width", "<u4"), ("parts", "<u8")])
+
+
+class WordIndexFile:
+    def __init__(self, header: Header, content: memoryview) -> None:
+        self.header = header
+        self._content = content
+        self.lengths: NDArray[np.uint32] = self._array("<u4", header.lengths_start, header.origin.id_end)
+        """Words of each chunk by its id, 0 for those that the file does not have."""
+        self._table = self._array(_TABLE, header.table_start, header.words)
+        self._ends: NDArray[np.uint64] = self._array("<u8", header.ends_start, header.words + 1)
+        self._found: dict[bytes, tuple[Postings, int] | None] = {}
+
+    def __len__(self) -> int:
+        return self.header.words
+
+    def __getitem__(self, place: int) -> bytes:
+        """The words are in order of their bytes."""
+        if not 0 <= place < self.header.words:
+            raise IndexError(place)
+        start, end = self._ends[place : place + 2].tolist()
+        return bytes(self._content[self.header.letters_start + start : self.header.letters_start + end])
+
+    def find(self, word: bytes) -> Postings | None:
+        found = self._look_up(word)
+        return None if found is None else found[0]
+
+    def parts_with(self, word: bytes) -> int:
+        """In how many parts of the memory the word stands."""
+        found = self._look_up(word)
+        return 0 if found is None else found[1]
+
+    def _look_up(self, word: bytes) -> tuple[Postings, int] | None:
+        if word not in self._found:
+            if len(self._found) >= _MOST_WORDS_REMEMBERED:
+                self._found.clear()
+            place = bisect_left(self, word)
+            self._found[word] = self._row(place) if place < len(self) and self[place] == word else None
+        return self._found[word]
+
+    def _row(self, place: int) -> tuple[Postings, int]:
+        ids, frequencies, count, width, parts = self._table[place].item()
+        if _has_number_per_chunk(count, self.header.origin.id_end):
+            return Postings(count, self._array(f"<u{width}", frequencies, self.header.origin.id_end), None), parts
+        return Postings(count, self._array(f"<u{width}", frequencies, count), self._array("<u4", ids, count)), parts
+
+    def _array(self, kind: Any, start: int, count: int) -> Any:
+        return np.frombuffer(self._content, dtype=kind, count=count, offset=start)
+
+
+def open_word_index(path: Path) -> WordIndexFile | None:
+    """None if there is no sound file."""
+    sealed = open_sealed(path, _MARK)
+    header = None if sealed is None else _header(sealed)
+    return None if sealed is None or header is None else WordIndexFile(header, memoryview(sealed.content))
+
+
+def write_word_index(path: Path, origin: Origin, parts: Iterable[Words | None]) -> bool:
+    """In place of what is there, whole or not at all. The parts come in order of their words; None gives up."""
+    return write_sealed(path, _MARK, lambda file: _write(file, origin, parts))
+
+
+def _header(sealed: SealedFile) -> Header | None:
+    try:
+        header = msgspec.json.decode(sealed.header, type=Header)
+    except msgspec.MsgspecError:
+        return None  # written by another version of the program
+    return header if header.format_version == FORMAT_VERSION else None
+
+
+def _has_number_per_chunk(counts: Any, id_end: int) -> Any:
+    """For one count or an array of them."""
+    return counts * _ONE_NUMBER_PER_CHUNK_FROM > id_end
+
+
+def _write(file: BinaryIO, origin: Origin, parts: Iterable[Words | None]) -> bytes | None:
+    lengths = np.zeros(origin.id_end, dtype=np.uint32)
+    words: list[bytes] = []
+    tables = [np.empty(0, dtype=_TABLE)]
+    for part in parts:
+        if part is None:
+            return None
+        lengths += np.bincount(part.ids, part.frequencies, minlength=origin.id_end).astype(np.uint32)
+        words += part.words
+        tables.append(_write_part(file, part, origin.id_end))
+    ends = np.cumsum([0, *map(len, words)], dtype=np.uint64)
+    starts = [
+        _write_aligned(file, content)
+        for content in (lengths.astype("<u4"), np.concatenate(tables), ends.astype("<u8"), b"".join(words))
+    ]
+    return msgspec.json.encode(Header(origin, int(lengths.sum(dtype=np.int64)), len(words), *starts))
+
+
+def _write_part(file: BinaryIO, part: Words, id_end: int) -> np.ndarray[Any, Any]:
+    """Its rows of the table."""
+    table = np.zeros(len(part.words), dtype=_TABLE)
+    width = _width(part.frequencies)
+    frequencies = part.frequencies.astype(f"<u{width}")
+    table["count"] = part.counts
+    table["width"] = width
+    table["parts"] = _count_parts(part)
+    is_common = _has_number_per_chunk(part.counts, id_end)
+    ids_are_kept = np.repeat(~is_common, part.counts)
+    kept = np.where(is_common, 0, part.counts)
+    starts = np.cumsum(kept) - kept
+    table["ids"] = _write_aligned(file, part.ids[ids_are_kept].astype("<u4")) + 4 * starts
+    table["frequencies"] = _write_aligned(file, frequencies[ids_are_kept]) + width * starts
+    ends = np.cumsum(part.counts)
+    for place in np.flatnonzero(is_common).tolist():
+        own = slice(ends[place] - part.counts[place], ends[place])
+        numbers = np.zeros(id_end, dtype=frequencies.dtype)
+        numbers[part.ids[own]] = frequencies[own]
+        table[place]["frequencies"] = _write_aligned(file, numbers)
+    return table
+
+
+def _count_parts(part: Words) -> NDArray[np.int64]:
+    """In how many parts of the memory each of the words stands."""
+    parts = part.ids // PART
+    is_first = np.ones(len(parts), dtype=np.int64)
+    is_first[1:] = parts[1:] != parts[:-1]
+    starts = np.cumsum(part.counts) - part.counts
+    is_first[starts] = 1
+    return np.add.reduceat(is_first, starts) if len(starts) else is_first
+
+
+def _write_aligned(file: BinaryIO, content: np.ndarray[Any, Any] | bytes) -> int:
+    """Where it begins."""
+    start = file.tell() + -file.tell() % _ALIGNMENT
+    file.write(bytes(start - file.tell()))
+    file.write(content if isinstance(content, bytes) else content.tobytes())
+    return start
+
+
+def _width(frequencies: Numbers) -> int:
+    largest = int(frequencies.max(initial=0))
+    return 1 if largest < 2**8 else 2 if largest < 2**16 else 4

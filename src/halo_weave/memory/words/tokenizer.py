@@ -1,0 +1,88 @@
+"""Words as SQLite's FTS5 makes them of text, and where they stand."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from halo_weave.memory.words.index_file import Words
+
+TOKENIZER = "porter unicode61 remove_diacritics 2"
+"""FTS5's own name for the way in which texts are taken apart; the memory's tables are made with it."""
+
+_MOST_REMEMBERED = 10_000
+_INSTANCES_AT_ONCE = 1_000_000
+
+
+class Tokenizer:
+    """A table in memory that takes words apart as the memory's own table does. For one thread at a time."""
+
+    def __init__(self) -> None:
+        self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self._connection.execute(
+            f"CREATE VIRTUAL TABLE words USING fts5 (text, content = '', tokenize = '{TOKENIZER}')"
+        )
+        self._connection.execute("CREATE VIRTUAL TABLE instances USING fts5vocab (words, instance)")
+        self._known: dict[str, list[bytes]] = {}
+
+    def words_of(self, terms: Sequence[str]) -> list[list[bytes]]:
+        """The words of each term."""
+        if len(self._known) > _MOST_REMEMBERED:
+            self._known.clear()
+        unknown = [term for term in dict.fromkeys(terms) if term not in self._known]
+        if unknown:
+            self._fill(list(enumerate(unknown)))
+            self._known |= {term: [] for term in unknown}
+            for word, place in self._connection.execute(
+                "SELECT CAST(term AS BLOB), doc FROM instances ORDER BY doc, offset"
+            ):
+                self._known[unknown[place]].append(word)
+        return [self._known[term] for term in terms]
+
+    def take_apart(self, texts: Sequence[tuple[int, str]]) -> Iterator[Words]:
+        """Texts that are known by a number."""
+        self._fill(texts)
+        return words_and_places(self._connection, "instances")
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _fill(self, texts: Sequence[tuple[int, str]]) -> None:
+        self._connection.execute("BEGIN")
+        self._connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
+        self._connection.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", texts)
+        self._connection.execute("COMMIT")
+
+
+def words_and_places(connection: sqlite3.Connection, instances: str) -> Iterator[Words]:
+    """All words of an index, in order, from a table of the kind fts5vocab with an instance in each row."""
+    # A word may be cut within a character, so it is no text. The rows of a word come in order of their chunks. Whatever
+    # is done for each row, or only for each word, takes minutes in a large memory: hence texts of many numbers.
+    rows = connection.execute(f"SELECT CAST(term AS BLOB), group_concat(doc), count(*) FROM {instances} GROUP BY term")
+    part: list[tuple[bytes, str, int]] = []
+    size = 0
+    for row in rows:
+        part.append(row)
+        size += row[2]
+        if size >= _INSTANCES_AT_ONCE:
+            yield _counted(part)
+            part, size = [], 0
+    if part:
+        yield _counted(part)
+
+
+def _counted(rows: list[tuple[bytes, str, int]]) -> Words:
+    ids = np.fromstring(",".join([row[1] for row in rows]), dtype=np.int64, sep=",")
+    word_of = np.repeat(np.arange(len(rows)), [row[2] for row in rows])
+    is_first = np.ones(len(ids), dtype=bool)
+    is_next_word = word_of[1:] != word_of[:-1]
+    is_first[1:] = (ids[1:] != ids[:-1]) | is_next_word
+    if ((ids[1:] < ids[:-1]) & ~is_next_word).any():
+        raise sqlite3.DatabaseError("the chunks of a word do not come in order")
+    starts = np.flatnonzero(is_first)
+    return Words(
+        words=[row[0] for row in rows],
+        counts=np.bincount(word_of[starts], minlength=len(rows)),
+        ids=ids[starts].astype(np.uint32),
+        frequencies=np.diff(starts, append=len(ids)).astype(np.uint32),
+    )
