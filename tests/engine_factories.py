@@ -7,11 +7,11 @@ import pytest
 
 from halo_weave.engine import Engine
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.engine.kobold.client import KoboldEngine
-from halo_weave.engine.kobold.server import serving
+from halo_weave.engine.kobold_client.client import KoboldEngine
 from halo_weave.engine.llamacpp.engine import LlamaEngine
-from halo_weave.engine.openai.client import OpenAIEngine
+from halo_weave.engine.openai_client.client import OpenAIEngine
 from halo_weave.paths import bundled_model_path
+from halo_weave.server.kobold.server import serving
 from llama_server import running_llama_server
 
 ENGINES = ("echo", "llamacpp", "kobold with echo", "kobold with llamacpp", "openai")

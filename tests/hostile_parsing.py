@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.engine.kobold.vocabulary import spread_text
-from halo_weave.engine.openai.messages import split_marks
+from halo_weave.engine.kobold_client.vocabulary import spread_text
+from halo_weave.engine.openai_client.messages import split_marks
 from halo_weave.errors import InputError
 from halo_weave.memory.embedding.text import embedding_text
 from halo_weave.memory.search.query_terms import terms_of
@@ -19,16 +19,16 @@ from halo_weave.memory.words.tokenizer import Tokenizer
 from halo_weave.records.numbers import number_of_text
 from halo_weave.records.tokens import Token
 from halo_weave.records.tree_paths import path_of_text
-from halo_weave.server.endpoints import key_of_text
-from halo_weave.server.plain_text import readable
+from halo_weave.server.http.endpoints import key_of_text
+from halo_weave.server.rendering.plain_text import readable
 from halo_weave.terminal.address import address_of_text
 from halo_weave.terminal.output import harmless
 from halo_weave.text.chunking import chunks_of
-from halo_weave.text.named_times import named_times
+from halo_weave.text.languages.dates import named_times
+from halo_weave.text.languages.speakers import speaker_of
+from halo_weave.text.languages.wishes import is_wish
 from halo_weave.text.server_sent_events import all_events
-from halo_weave.text.speakers import speaker_of
 from halo_weave.text.stop_strings import StopFinder
-from halo_weave.text.wishes import is_wish
 from halo_weave.tools.calls import parse_call
 from halo_weave.tools.function_form import parse_function_form
 from halo_weave.tools.notes_command import parse_notes_command

@@ -16,8 +16,8 @@ from websockets.sync.client import ClientConnection, connect
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.protocol import Engine
 from halo_weave.engine.settings import EngineSettings
-from halo_weave.server.program import Program, SettingsLayers
 from halo_weave.server.running import serving
+from halo_weave.server.runtime.program import Program, SettingsLayers
 
 PATIENCE_S = 60.0
 

@@ -23,7 +23,7 @@ from halo_weave.config import (
     present_value,
 )
 from halo_weave.errors import SettingError
-from halo_weave.server import settings_file
+from halo_weave.server.api import settings_file
 
 DESCRIPTIONS = {setting.name: setting for setting in describe_settings()}
 BOUNDED = [setting for setting in DESCRIPTIONS.values() if setting.minimum is not None or setting.maximum is not None]

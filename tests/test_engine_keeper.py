@@ -15,7 +15,7 @@ from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.protocol import Engine
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import EngineUnavailable
-from halo_weave.server.engine_keeper import EngineKeeper
+from halo_weave.server.runtime.engine_keeper import EngineKeeper
 from served import PATIENCE_S
 
 

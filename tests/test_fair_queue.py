@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halo_weave.engine.kobold.fair_queue import FairQueue, PlaceGivenUp
+from halo_weave.server.kobold.fair_queue import FairQueue, PlaceGivenUp
 
 
 async def settle() -> None:

@@ -15,9 +15,9 @@ import httpx2
 import pytest
 import uvicorn
 
-from halo_weave.engine.http_connections import ConnectionLimits, usual_limits
-from halo_weave.engine.kobold.server import listen
 from halo_weave.quiet_log import RepeatFilter
+from halo_weave.server.http.connections import ConnectionLimits, usual_limits
+from halo_weave.server.kobold.server import listen
 from halo_weave.server.running import uvicorn_config
 from processes import ECHO, running
 from raw_http import connected, read_to_end
@@ -192,7 +192,7 @@ def test_the_most_connections_follow_from_how_many_files_may_be_open(
 
 def test_a_server_may_open_as_many_files_as_its_connections_need() -> None:
     program = (
-        "import resource; from halo_weave.engine.http_connections import *; "
+        "import resource; from halo_weave.server.http.connections import *; "
         "resource.setrlimit(resource.RLIMIT_NOFILE, (256, resource.getrlimit(resource.RLIMIT_NOFILE)[1])); "
         "allow_more_open_files(); print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     )

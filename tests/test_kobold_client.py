@@ -14,14 +14,14 @@ import pytest
 
 from halo_weave.engine import AttentionChoice, GenerationSettings, Placed, Step
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.engine.kobold import KoboldContext, KoboldEngine, Timeouts
-from halo_weave.engine.kobold.server import serving
+from halo_weave.engine.kobold_client import KoboldContext, KoboldEngine, Timeouts
 from halo_weave.errors import (
     ContextTooLarge,
     EngineProtocolError,
     EngineUnavailable,
     InputError,
 )
+from halo_weave.server.kobold.server import serving
 from loopback_server import Answer, Handler, LoopbackServer
 
 WAIT_S = 60.0

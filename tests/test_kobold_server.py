@@ -21,11 +21,11 @@ import pytest
 import uvicorn
 
 from halo_weave.engine.echo import EchoContext, EchoEngine
-from halo_weave.engine.kobold.server import listen, serve, serving
-from halo_weave.engine.kobold.sessions import NoSuchContext, ServerBusy, Sessions
 from halo_weave.engine.protocol import AttentionChoice, GenerationSettings, Placed, Step
 from halo_weave.errors import SettingError
 from halo_weave.records.tokens import Token
+from halo_weave.server.kobold.server import listen, serve, serving
+from halo_weave.server.kobold.sessions import NoSuchContext, ServerBusy, Sessions
 
 WAIT_S = 60.0
 
@@ -249,7 +249,7 @@ def test_a_body_that_is_not_json_is_refused(client: httpx2.Client) -> None:
 
 
 def test_a_body_that_is_too_large_is_refused(client: httpx2.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("halo_weave.engine.kobold.exchange.LARGEST_BODY_BYTES", 100)
+    monkeypatch.setattr("halo_weave.server.kobold.exchange.LARGEST_BODY_BYTES", 100)
     status, detail = refusal(client, "/api/v1/tokenize", text="x" * 200)
     assert (status, detail["kind"]) == (413, "input")
 

@@ -11,16 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.engine.kobold.attention_codec import (
+from halo_weave.engine.kobold_client.reply_events import DoneSeen, PieceSeen, TokenSeen, UnreadableEvent, read_event
+from halo_weave.engine.kobold_client.vocabulary import spread_text
+from halo_weave.engine.kobold_protocol.attention_codec import (
     UnusableAttention,
     decode_array,
     decode_attention,
     encode_attention,
 )
-from halo_weave.engine.kobold.edit_script import apply_script, runs_of, script_between, tokens_of
-from halo_weave.engine.kobold.reply_events import DoneSeen, PieceSeen, TokenSeen, UnreadableEvent, read_event
-from halo_weave.engine.kobold.vocabulary import spread_text
-from halo_weave.engine.kobold.wire import GenerateRequest, ModelInfo, SyncRequest, facts_of, info_of, sampling_fields
+from halo_weave.engine.kobold_protocol.edit_script import apply_script, runs_of, script_between, tokens_of
+from halo_weave.engine.kobold_protocol.wire import (
+    GenerateRequest,
+    ModelInfo,
+    SyncRequest,
+    facts_of,
+    info_of,
+    sampling_fields,
+)
 from halo_weave.engine.protocol import Ability, Attention, AttentionChoice, GenerationSettings, Placed
 from halo_weave.errors import InputError
 

@@ -17,8 +17,8 @@ from mcp import Client
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from halo_weave.memory.memory import open_memory
-from halo_weave.server import mcp
-from halo_weave.server.mcp import http_sessions
+from halo_weave.server.mcp import server as mcp
+from halo_weave.server.mcp.server import http_sessions
 from halo_weave.tools.registry import Toolbox
 from mcp_clients import called, http_client, refused, run, stdio_client
 from processes import ECHO, running

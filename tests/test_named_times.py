@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halo_weave.text.named_times import AFTERWARDS, Span, named_times, nearness
+from halo_weave.text.languages.dates import AFTERWARDS, Span, named_times, nearness
 
 NOW = datetime(2026, 11, 16, 15, 30, tzinfo=UTC)
 moments = st.integers(0, 2**31).map(lambda second: datetime.fromtimestamp(second, UTC))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from halo_weave.engine.openai import OpenAIContext, OpenAIEngine
+from halo_weave.engine.openai_client import OpenAIContext, OpenAIEngine
 from halo_weave.engine.protocol import EngineContext, GenerationSettings, Placed, Step
 from halo_weave.engine.turns import opening_tokens, turn_tokens
 from halo_weave.errors import (

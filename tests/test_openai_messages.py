@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halo_weave.engine.openai.messages import (
+from halo_weave.engine.openai_client.messages import (
     CHAT_TEMPLATE,
     CLOSING,
     CONTROL_TEXTS,

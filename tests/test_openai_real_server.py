@@ -8,7 +8,7 @@ import httpx2
 import numpy as np
 import pytest
 
-from halo_weave.engine.openai import OpenAIContext, OpenAIEngine
+from halo_weave.engine.openai_client import OpenAIContext, OpenAIEngine
 from halo_weave.engine.protocol import GenerationSettings, Placed
 from halo_weave.engine.turns import closing_tokens, opening_tokens, turn_tokens
 from halo_weave.errors import ContextTooLarge

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from halo_weave.server.jobs import Job, Jobs
-from halo_weave.server.markdown import LANGUAGES, LONGEST_COLOURED, rendered
-from halo_weave.server.rendering import Rendering
+from halo_weave.server.rendering.markdown import LANGUAGES, LONGEST_COLOURED, rendered
+from halo_weave.server.rendering.renderer import Rendering
+from halo_weave.server.runtime.jobs import Job, Jobs
 from served import served, until
 
 # A process that knows a lexer which takes minutes.
@@ -91,7 +91,7 @@ def test_texts_are_shown_plain_if_the_process_cannot_start(caplog: pytest.LogCap
 @pytest.mark.skipif(sys.platform == "win32", reason="ps is needed")
 def test_the_process_ends_with_whoever_started_it() -> None:
     program = (
-        "from halo_weave.server.rendering import Rendering\n"
+        "from halo_weave.server.rendering.renderer import Rendering\n"
         "rendering = Rendering(); rendering.rendered(['a']); print(rendering._child._popen.pid, flush=True); input()"
     )
     with subprocess.Popen(

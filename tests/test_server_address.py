@@ -11,14 +11,14 @@ import pytest
 
 from halo_weave import cli
 from halo_weave.config import load_settings
-from halo_weave.engine.kobold.client import KoboldEngine
-from halo_weave.engine.kobold.server import listen
-from halo_weave.engine.openai.client import OpenAIEngine
-from halo_weave.engine.opening import open_engine
+from halo_weave.engine.factory import open_engine
+from halo_weave.engine.kobold_client.client import KoboldEngine
+from halo_weave.engine.openai_client.client import OpenAIEngine
 from halo_weave.errors import HaloError, SettingError
 from halo_weave.memory.embedders.choice import EmbedderChoice
 from halo_weave.memory.embedders.embedder import EmbedderSettings
 from halo_weave.memory.embedders.openai import OpenAIEmbedder
+from halo_weave.server.kobold.server import listen
 from halo_weave.terminal import embedding_commands
 from halo_weave.text.server_address import without_password
 from loopback_server import Answer, Body, Handler, LoopbackServer

@@ -10,8 +10,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from halo_weave.engine.kobold.connection import Connection, Timeouts
-from halo_weave.engine.openai.connection import OpenAIConnection
+from halo_weave.engine.kobold_client.connection import Connection, Timeouts
+from halo_weave.engine.openai_client.connection import OpenAIConnection
 from halo_weave.engine.server_connection import Interruption, ServerConnection
 from halo_weave.errors import EngineProtocolError, EngineUnavailable, HaloError, SettingError
 from loopback_server import Answer, Body, LoopbackServer

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.records.chunks import ChunkKey
-from halo_weave.server.deletions import Deletions
+from halo_weave.server.runtime.deletions import Deletions
 from halo_weave.session import actions
 from halo_weave.session.turn import send
 from windows import opened_hub

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from halo_weave.memory.sqlite.store import SqliteStore
-from halo_weave.server.downloads import Downloads
-from halo_weave.server.refusals import NotFound
+from halo_weave.server.http_errors import NotFound
+from halo_weave.server.runtime.downloads import Downloads
 from halo_weave.transfer import Progress, export_memory
 from served import served, until
 

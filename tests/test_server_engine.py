@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from halo_weave.engine.echo import EchoContext, EchoEngine
-from halo_weave.engine.opening import open_engine
+from halo_weave.engine.factory import open_engine
 from halo_weave.engine.protocol import AttentionChoice, Engine, GenerationSettings, Step
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import EngineUnavailable, WindowBusy

@@ -17,10 +17,11 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.protocol import Engine
 from halo_weave.engine.settings import EngineSettings
-from halo_weave.server import status, websocket
-from halo_weave.server.feed import Feed
-from halo_weave.server.program import Program
-from halo_weave.server.websocket import CLOSED, GOING_AWAY, MOST_BEHIND, TOO_MANY, UNKNOWN
+from halo_weave.server.api import status
+from halo_weave.server.live import websocket
+from halo_weave.server.live.websocket import CLOSED, GOING_AWAY, MOST_BEHIND, TOO_MANY, UNKNOWN
+from halo_weave.server.runtime.feed import Feed
+from halo_weave.server.runtime.program import Program
 from served import PATIENCE_S, Served, Tab, received, served, until
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from halo_weave.memory.sqlite.database import MOST_IDLE_READERS
 from halo_weave.memory.sqlite.store import SqliteStore
-from halo_weave.server import transfer_api
-from halo_weave.server.lanes import TRANSFERS_AT_ONCE
+from halo_weave.server.api import transfer
+from halo_weave.server.http.lanes import TRANSFERS_AT_ONCE
 from served import PATIENCE_S, Served, served
 
 
@@ -25,7 +25,7 @@ def exporting(one: Served, exports: int, monkeypatch: pytest.MonkeyPatch) -> Ite
         assert may_end.wait(PATIENCE_S)
         path.write_text("", encoding="utf-8")
 
-    monkeypatch.setattr(transfer_api, "export_memory", export)
+    monkeypatch.setattr(transfer, "export_memory", export)
     with ThreadPoolExecutor(exports) as threads:
         answers = [threads.submit(one.http.get, "/api/export") for _ in range(exports)]
         try:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halo_weave.server.markdown import rendered
+from halo_weave.server.rendering.markdown import rendered
 
 HOSTILE = [
     "<script>alert(1)</script>",

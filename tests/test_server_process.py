@@ -8,8 +8,8 @@ import httpx2
 import pytest
 
 from halo_weave import cli
-from halo_weave.engine.kobold.server import listen
 from halo_weave.errors import SettingError
+from halo_weave.server.kobold.server import listen
 from halo_weave.server.running import free_listener, has_display
 from processes import ECHO, running
 from served import PATIENCE_S, until

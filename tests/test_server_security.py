@@ -14,7 +14,7 @@ from websockets.exceptions import InvalidStatus
 from halo_weave.engine.protocol import Engine
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import EngineUnavailable
-from halo_weave.server.security import COOKIE, TOKEN_FILE, stored_token
+from halo_weave.server.http.security import COOKIE, TOKEN_FILE, stored_token
 from served import Served, served, until
 
 TOKEN = "a-token-that-is-long-enough-for-everybody"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halo_weave.server.program import Program, SettingsLayers
+from halo_weave.server.api.settings_file import changed
 from halo_weave.server.running import serving
-from halo_weave.server.settings_file import changed
+from halo_weave.server.runtime.program import Program, SettingsLayers
 from served import Served, served, until
 
 WRITTEN = """# my settings

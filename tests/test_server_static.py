@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from halo_weave.server.static import StaticFiles
+from halo_weave.server.http.static import StaticFiles
 from served import Served, served
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from embedding_servers import embedding_server
-from halo_weave.server.jobs import JobHandle, Jobs
+from halo_weave.server.runtime.jobs import JobHandle, Jobs
 from served import Served, served, until
 
 

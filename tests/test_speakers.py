@@ -2,7 +2,7 @@
 
 import pytest
 
-from halo_weave.text.speakers import LONGEST, speaker_of
+from halo_weave.text.languages.speakers import LONGEST, speaker_of
 
 
 @pytest.mark.parametrize(

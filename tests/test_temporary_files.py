@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from halo_weave.server.temporary_files import TemporaryFiles
+from halo_weave.server.runtime.temporary_files import TemporaryFiles
 from raw_http import connected
 from served import served, until
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="files cannot be
 DIES = """
 import os, sys
 from pathlib import Path
-from halo_weave.server.temporary_files import TemporaryFiles
+from halo_weave.server.runtime.temporary_files import TemporaryFiles
 TemporaryFiles(Path(sys.argv[1])).new_file(".part").write_text("half")
 os._exit(0)
 """

@@ -4,9 +4,9 @@ from contextlib import closing
 from pathlib import Path
 
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.engine.kobold import KoboldEngine
-from halo_weave.engine.kobold.server import serving
-from halo_weave.engine.openai import OpenAIEngine
+from halo_weave.engine.kobold_client import KoboldEngine
+from halo_weave.engine.openai_client import OpenAIEngine
+from halo_weave.server.kobold.server import serving
 from halo_weave.session.turn import send
 from loopback_server import Answer, Body, LoopbackServer
 from openai_servers import llama_server, says

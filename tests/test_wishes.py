@@ -2,7 +2,7 @@
 
 import pytest
 
-from halo_weave.text.wishes import is_wish
+from halo_weave.text.languages.wishes import is_wish
 
 
 @pytest.mark.parametrize(

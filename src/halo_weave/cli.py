@@ -344,8 +344,8 @@ def _study(arguments: argparse.Namespace) -> int:
 def _serve_engine(settings: "Settings", arguments: argparse.Namespace) -> int:
     from contextlib import closing
 
-    from halo_weave.engine.kobold.server import serve
-    from halo_weave.engine.opening import open_engine
+    from halo_weave.engine.factory import open_engine
+    from halo_weave.server.kobold.server import serve
 
     with closing(open_engine(settings.engine)) as engine:
         serve(engine, arguments.host, arguments.port)

@@ -12,7 +12,7 @@ import numpy as np
 from halo_weave.bench.texts import TokenStream
 from halo_weave.config import Settings
 from halo_weave.engine import Engine, GenerationSettings
-from halo_weave.engine.opening import open_engine
+from halo_weave.engine.factory import open_engine
 from halo_weave.errors import InputError
 from halo_weave.weave.brightness import Scorer, ScorerName, ScorerSettings, Sight, State, make_scorer, problem
 

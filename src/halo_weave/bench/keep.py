@@ -18,7 +18,7 @@ from halo_weave.bench.keep_feeding import FedConversation, feed_all
 from halo_weave.bench.keep_figures import SHARES, Outcome, summary
 from halo_weave.bench.keep_ranking import Values
 from halo_weave.config import Settings
-from halo_weave.engine.opening import open_engine
+from halo_weave.engine.factory import open_engine
 from halo_weave.errors import InputError
 from halo_weave.paths import cache_folder
 from halo_weave.weave import pruning

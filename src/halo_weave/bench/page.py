@@ -18,8 +18,8 @@ from halo_weave.bench.chromium import chromium
 from halo_weave.config import Settings
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.protocol import Attention, Placed
-from halo_weave.server.program import Program, SettingsLayers
 from halo_weave.server.running import serving
+from halo_weave.server.runtime.program import Program, SettingsLayers
 from halo_weave.session.turn import send
 
 Notify = Callable[[str], None]

@@ -18,9 +18,9 @@ from halo_weave.bench.conversations import read_conversations
 from halo_weave.bench.recall import CachedEmbedder, remember_all
 from halo_weave.bench.restraint_messages import MESSAGES
 from halo_weave.config import Settings
+from halo_weave.engine.factory import open_engine
 from halo_weave.engine.llamacpp.library import load_library
 from halo_weave.engine.llamacpp.model import Model
-from halo_weave.engine.opening import open_engine
 from halo_weave.engine.protocol import Engine, GenerationSettings
 from halo_weave.memory.embedders.embedder import open_embedder
 from halo_weave.memory.embedding.indexing import Indexer

@@ -12,7 +12,7 @@ import msgspec
 from halo_weave import paths
 from halo_weave.bench.made_up_memory import DATABASE, made_up_memory
 from halo_weave.config import Settings
-from halo_weave.engine.opening import open_engine
+from halo_weave.engine.factory import open_engine
 from halo_weave.engine.protocol import GenerationSettings
 from halo_weave.memory.embedders.embedder import open_embedder
 from halo_weave.memory.memory import open_memory

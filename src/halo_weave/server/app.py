@@ -10,29 +10,19 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from halo_weave.engine.server_connection import is_loopback
-from halo_weave.server import (
-    chunks_api,
-    health_api,
-    memory_api,
-    notes_api,
-    openapi,
-    settings_api,
-    transfer_api,
-    tree_api,
-    windows_api,
-)
-from halo_weave.server.endpoints import ErrorReply, encoded, routes
-from halo_weave.server.lanes import new_lanes
-from halo_weave.server.mcp_http import McpOverHttp
-from halo_weave.server.program import Program
-from halo_weave.server.security import Guard, own_names
-from halo_weave.server.static import StaticFiles
-from halo_weave.server.websocket import Sockets
+from halo_weave.server.api import chunks, health, memory, notes, openapi, settings, transfer, tree, windows
+from halo_weave.server.http.endpoints import ErrorReply, encoded, routes
+from halo_weave.server.http.lanes import new_lanes
+from halo_weave.server.http.security import Guard, own_names
+from halo_weave.server.http.static import StaticFiles
+from halo_weave.server.live.websocket import Sockets
+from halo_weave.server.mcp.http import McpOverHttp
+from halo_weave.server.runtime.program import Program
 
-_CHAT = [*windows_api.ENDPOINTS, *chunks_api.ENDPOINTS]
-_MEMORY = [*memory_api.ENDPOINTS, *notes_api.ENDPOINTS, *tree_api.ENDPOINTS, *settings_api.ENDPOINTS]
-_HEALTH = [*memory_api.STATUS_ENDPOINTS, *health_api.ENDPOINTS]
-ENDPOINTS = [*_CHAT, *_MEMORY, *memory_api.RENDERING_ENDPOINTS, *transfer_api.ENDPOINTS, *_HEALTH]
+_CHAT = [*windows.ENDPOINTS, *chunks.ENDPOINTS]
+_MEMORY = [*memory.ENDPOINTS, *notes.ENDPOINTS, *tree.ENDPOINTS, *settings.ENDPOINTS]
+_HEALTH = [*memory.STATUS_ENDPOINTS, *health.ENDPOINTS]
+ENDPOINTS = [*_CHAT, *_MEMORY, *memory.RENDERING_ENDPOINTS, *transfer.ENDPOINTS, *_HEALTH]
 
 
 def create_app(program: Program, host: str = "127.0.0.1", token: str | None = None) -> ASGIApp:
@@ -56,8 +46,8 @@ def create_app(program: Program, host: str = "127.0.0.1", token: str | None = No
             Route("/openapi.json", description),
             *routes(program, _CHAT, lanes.chat),
             *routes(program, _MEMORY, lanes.memory),
-            *routes(program, memory_api.RENDERING_ENDPOINTS, lanes.rendering),
-            *routes(program, transfer_api.ENDPOINTS, lanes.transfer),
+            *routes(program, memory.RENDERING_ENDPOINTS, lanes.rendering),
+            *routes(program, transfer.ENDPOINTS, lanes.transfer),
             *routes(program, _HEALTH, lanes.health),
             *Sockets(program, lanes).routes(),
             *mcp.routes(),

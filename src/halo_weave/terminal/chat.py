@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 
 from halo_weave.config import Settings
-from halo_weave.engine.opening import open_engine
+from halo_weave.engine.factory import open_engine
 from halo_weave.engine.protocol import Ability, ModelFacts
 from halo_weave.memory.memory import Memory
 from halo_weave.session.hub import Hub

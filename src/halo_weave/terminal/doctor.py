@@ -13,7 +13,7 @@ import msgspec
 from halo_weave import __version__, paths
 from halo_weave.config import Settings
 from halo_weave.engine import turns
-from halo_weave.engine.opening import open_engine
+from halo_weave.engine.factory import open_engine
 from halo_weave.engine.protocol import Abilities, Ability, Engine, GenerationSettings, Placed
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import EmbedderError, HaloError

@@ -4,7 +4,7 @@ import logging
 import sys
 
 from halo_weave.config import Settings
-from halo_weave.server.mcp import run_on_stdio
+from halo_weave.server.mcp.server import run_on_stdio
 from halo_weave.terminal.opened_memory import opened_memory
 from halo_weave.tools.opening import opened_toolboxes
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.records.roles import Role
-from halo_weave.text.wishes import is_wish
+from halo_weave.text.languages.wishes import is_wish
 
 Worths = NDArray[np.float64]
 

@@ -6,9 +6,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.engine.openai.connection import OpenAIConnection
-from halo_weave.engine.openai.description import describe
-from halo_weave.engine.openai.tokenizers import find_tokenizer
+from halo_weave.engine.openai_client.connection import OpenAIConnection
+from halo_weave.engine.openai_client.description import describe
+from halo_weave.engine.openai_client.tokenizers import find_tokenizer
 from halo_weave.errors import EmbedderError, EngineError
 from halo_weave.memory.vectors.unit import Vectors, normalised
 

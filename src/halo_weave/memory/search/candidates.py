@@ -15,7 +15,7 @@ from halo_weave.memory.vectors.index import VectorIndex
 from halo_weave.memory.vectors.nearest import Ids, best_first, similarities_to
 from halo_weave.memory.vectors.unit import Vector
 from halo_weave.records.chunks import Outline
-from halo_weave.text.named_times import AFTERWARDS, named_times, nearness
+from halo_weave.text.languages.dates import AFTERWARDS, named_times, nearness
 
 _LEAST_TIMES, _MOST_TIMES, _SOME_MORE = 2, 16, 1.25
 _FEW = 10_000

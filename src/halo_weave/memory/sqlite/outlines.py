@@ -12,7 +12,7 @@ import msgspec
 
 from halo_weave.memory.sqlite.rows import microseconds, stored_number, time_of_microseconds
 from halo_weave.records.chunks import Outline
-from halo_weave.text import speakers
+from halo_weave.text.languages import speakers
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 

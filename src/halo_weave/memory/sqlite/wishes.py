@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from halo_weave.memory.sqlite.schema import WISHES_OF_CHUNKS
-from halo_weave.text.wishes import is_wish
+from halo_weave.text.languages.wishes import is_wish
 
 LONGEST_TURN = 8
 """Chunks of a turn in which a person wishes something; what is longer was pasted, and its orders are to others."""

@@ -1,0 +1,40 @@
+"""From settings to an engine."""
+
+from halo_weave.engine.protocol import Engine
+from halo_weave.engine.settings import EngineSettings
+from halo_weave.errors import SettingError
+from halo_weave.paths import cache_folder
+
+
+def open_engine(settings: EngineSettings) -> Engine:
+    """The engine that the settings name. Each kind is imported only when it is wanted."""
+    match settings.kind:
+        case "llamacpp":
+            from halo_weave.engine.llamacpp.engine import LlamaEngine
+
+            return LlamaEngine(settings, spill_folder=cache_folder() / "kept-rows")
+        case "kobold":
+            from halo_weave.engine.kobold_client.client import KoboldEngine
+
+            return KoboldEngine(_required_url(settings), api_key=settings.api_key)
+        case "openai":
+            from halo_weave.engine.openai_client.client import OpenAIEngine
+
+            return OpenAIEngine(
+                _required_url(settings),
+                model=settings.model,
+                api_key=settings.api_key,
+                context_tokens=settings.context_tokens,
+            )
+        case "echo":
+            from halo_weave.engine.echo import EchoEngine
+
+            return EchoEngine(context_tokens=settings.context_tokens or 4096)
+
+
+def _required_url(settings: EngineSettings) -> str:
+    if not settings.url:
+        raise SettingError(
+            f"engine.url is empty, but an engine of kind {settings.kind} needs the address of its server."
+        )
+    return settings.url

@@ -1,0 +1,132 @@
+"""What the contexts of a Kobold client have in common, whatever their server can do."""
+
+import uuid
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from halo_weave.engine.difference import require_order
+from halo_weave.engine.kobold_client.connection import Connection
+from halo_weave.engine.kobold_protocol.attention_codec import UnusableAttention, decode_attention
+from halo_weave.engine.protocol import (
+    Attention,
+    AttentionChoice,
+    GenerationSettings,
+    ModelFacts,
+    Placed,
+    Step,
+    SyncReport,
+)
+from halo_weave.engine.server_connection import Interruption
+from halo_weave.errors import ContextTooLarge, EngineError, InputError
+from halo_weave.records.tokens import Token
+
+
+class Skipped:
+    """What came from the server and could not be used, counted by reason."""
+
+    def __init__(self) -> None:
+        self.attention: Counter[str] = Counter()
+        self.events: Counter[str] = Counter()
+
+
+class Work(Interruption):
+    """A sync or generation under way, which may be stopped from another thread."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.request_id = uuid.uuid4().hex
+
+
+class KoboldContext(ABC):
+    """Holds what the context is to be; its server is brought to it when a reply is wanted.
+
+    A sync or generation that fails or is stopped leaves what came before it, and what was yielded, in place.
+    """
+
+    def __init__(
+        self, connection: Connection, facts: ModelFacts, attention: AttentionChoice | None, skipped: Skipped
+    ) -> None:
+        self._connection = connection
+        self._facts = facts
+        self._attention = attention
+        self._skipped = skipped
+        self._tokens: list[Placed] = []
+        self._work: Work | None = None
+        self._is_closed = False
+
+    @property
+    def tokens(self) -> list[Placed]:
+        return list(self._tokens)
+
+    @abstractmethod
+    def sync(self, tokens: Sequence[Placed], *, clean: bool = False, observe: bool = False) -> SyncReport: ...
+
+    @abstractmethod
+    def preview(self, token_ids: Sequence[int], count: int) -> list[Token]: ...
+
+    def generate(self, settings: GenerationSettings, positions: Iterator[int] | None = None) -> Iterator[Step]:
+        self._require_open()
+        if not self._tokens:
+            raise InputError("The context is empty; there is nothing to continue.")
+        work = self._work = Work()
+        return self._generate(settings, positions, work)
+
+    def stop(self) -> None:
+        work = self._work
+        if work is not None and not work.is_stopped:
+            work.stop()
+            self._connection.abort(work.request_id)
+
+    def close(self) -> None:
+        self._is_closed = True
+
+    @abstractmethod
+    def _generate(
+        self, settings: GenerationSettings, positions: Iterator[int] | None, work: Work
+    ) -> Iterator[Step]: ...
+
+    @contextmanager
+    def _working(self, work: Work) -> Iterator[None]:
+        self._work = work
+        try:
+            yield
+        finally:
+            if self._work is work:
+                self._work = None
+
+    def _checked(self, tokens: Sequence[Placed]) -> list[Placed]:
+        """The wanted context, if it can be had; refused before anything is sent."""
+        self._require_open()
+        wanted = [Placed(*token) for token in tokens]
+        require_order(wanted)
+        self._require_room(len(wanted))
+        return wanted
+
+    def _require_room(self, tokens: int) -> None:
+        if tokens > self._facts.usable_context:
+            raise ContextTooLarge(tokens, self._facts.usable_context)
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise EngineError("The context is closed.")
+
+    def _read_attention(self, payload: object, tokens: int, *, is_chosen: bool) -> Attention | None:
+        if self._attention is None:
+            return None
+        try:
+            return decode_attention(payload, tokens, self._attention, is_chosen=is_chosen)
+        except UnusableAttention as error:
+            self._skipped.attention[error.reason] += 1
+            return None
+
+
+def take_position(positions: Iterator[int] | None, tokens: Sequence[Placed]) -> int:
+    """Where the next generated token stands."""
+    if positions is None:
+        return tokens[-1].position + 1
+    position = next(positions, None)
+    if position is None:
+        raise InputError("The positions for the reply ran out; give as many as the longest reply has tokens.")
+    return position

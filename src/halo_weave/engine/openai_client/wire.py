@@ -1,0 +1,88 @@
+"""The body of a chat request, and the pieces of text in its streamed answer. Pure."""
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from halo_weave.engine.openai_client.messages import Conversation, alternating
+from halo_weave.engine.protocol import GenerationSettings
+
+END_OF_STREAM = "[DONE]"
+
+
+class Delta(NamedTuple):
+    """`finish` is empty until the last one of a reply."""
+
+    text: str
+    finish: str
+
+
+class StreamError(Exception):
+    """The server reports an error in the middle of its answer."""
+
+
+class _Content(msgspec.Struct):
+    content: str | None = None
+
+
+class _Choice(msgspec.Struct):
+    delta: _Content | None = None
+    finish_reason: str | None = None
+
+
+class _Chunk(msgspec.Struct):
+    choices: list[_Choice] = []
+    error: Any = None
+
+
+def request_body(
+    conversation: Conversation, settings: GenerationSettings, *, model: str, max_tokens: int, strict: bool
+) -> dict[str, Any]:
+    """`strict` leaves out what the OpenAI interface does not have but the servers for local models do.
+
+    Stop strings are never sent: servers do not tell whether one of them or the model itself ended the reply.
+    """
+    body: dict[str, Any] = {
+        "messages": [message._asdict() for message in alternating(conversation.messages)],
+        "stream": True,
+        "max_tokens": max_tokens,
+        "temperature": settings.temperature,
+        "top_p": settings.top_p,
+    }
+    if model:
+        body["model"] = model
+    if settings.seed is not None:
+        body["seed"] = settings.seed
+    return body if strict else {**body, **_local_model_fields(conversation, settings)}
+
+
+def _local_model_fields(conversation: Conversation, settings: GenerationSettings) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "top_k": 1 if settings.temperature == 0 else settings.top_k,
+        "min_p": settings.min_p,
+        # A model's thoughts are part of its text here, as with a model in this process, which is asked for none.
+        "chat_template_kwargs": {"enable_thinking": False},
+        "reasoning_format": "none",
+    }
+    if settings.repeat_penalty != 1:
+        # The same under the names of llama.cpp and of vLLM.
+        fields |= {"repeat_penalty": settings.repeat_penalty, "repetition_penalty": settings.repeat_penalty}
+    if conversation.continues:
+        fields |= {"continue_final_message": True, "add_generation_prompt": False}
+    return fields
+
+
+def read_delta(data: str) -> Delta | None:
+    """The text in one event; None if it is not what it should be."""
+    try:
+        chunk = msgspec.json.decode(data, type=_Chunk)
+    except (msgspec.DecodeError, UnicodeError):
+        return None
+    if chunk.error is not None:
+        message = chunk.error.get("message") if isinstance(chunk.error, dict) else None
+        raise StreamError(str(message or chunk.error))
+    if not chunk.choices:
+        return Delta("", "")
+    choice = chunk.choices[0]
+    text = choice.delta.content if choice.delta is not None else None
+    return Delta(text or "", choice.finish_reason or "")

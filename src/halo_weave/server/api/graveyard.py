@@ -1,0 +1,141 @@
+"""What a window buried, what was deleted in it, and the gaps that this left between what lives."""
+
+from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
+from heapq import merge
+from itertools import islice
+
+import msgspec
+
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.windows import BurialPlace, BurialRecord
+from halo_weave.server.api.shapes import Key
+from halo_weave.server.runtime.deletions import Deletion
+from halo_weave.server.runtime.program import Program
+from halo_weave.session.describing import named
+from halo_weave.session.window import Window
+
+SHOWN_KEYS = 100
+
+
+class Grave(msgspec.Struct):
+    """`peak` is the brightness that it had when it was buried, None if it was deleted."""
+
+    key: Key
+    time: datetime
+    text: str
+    tokens: int
+    peak: int | None
+    reason: str
+    buried_at: datetime
+    is_deleted: bool
+    is_superseded: bool
+
+
+class Gap(msgspec.Struct, rename={"since": "from", "until": "to"}):
+    """Buried chunks between two living ones; `reason` is that of the newest burial, `keys` are the first 100."""
+
+    after: Key | None
+    before: Key | None
+    chunks: int
+    tokens: int
+    since: datetime
+    until: datetime
+    reason: str
+    keys: list[Key]
+
+
+def graves(program: Program, window: Window, before: ChunkKey | None, limit: int) -> list[Grave]:
+    """The newest first, those that come before a grave in time."""
+    deleted = program.deletions.of_window(window.id)
+    place = None
+    if before is not None:
+        if (burial := window.life.graves.get(before)) is not None:
+            place = burial.place
+        elif before in deleted:
+            place = BurialPlace(deleted[before].time, before)
+        else:
+            return []
+    buried, gone = _buried(program, window, place, limit), _deleted(program, deleted, place)
+    both = merge(buried, gone, key=lambda pair: pair[0], reverse=True)
+    return [grave for _, grave in islice(both, limit)]
+
+
+def graves_of(program: Program, window: Window, keys: Collection[ChunkKey]) -> list[Grave]:
+    """Those of these chunks, the newest first."""
+    deletions = program.deletions.of_window(window.id)
+    wanted = {key: deletions[key] for key in keys if key in deletions}
+    found = {place.key: (place, grave) for place, grave in _deleted(program, wanted, None)}
+    for burial in window.life.graves.among(keys).values():
+        if (grave := _lying(program, burial)) is not None:
+            found[burial.key] = burial.place, grave
+    return [grave for _, grave in sorted(found.values(), key=lambda pair: pair[0], reverse=True)]
+
+
+def gaps(window: Window) -> list[Gap]:
+    """In order of position."""
+    with window.life.looking:
+        living = sorted((chunk.first_position, chunk.key) for chunk in window.life.context)
+    found = window.life.graves.gaps([position for position, _ in living], keys=SHOWN_KEYS)
+    return [
+        Gap(
+            after=_key(living[place - 1][1]) if place else None,
+            before=_key(living[place][1]) if place < len(living) else None,
+            chunks=gap.chunks,
+            tokens=gap.tokens,
+            since=gap.since,
+            until=gap.until,
+            reason=gap.newest.reason,
+            keys=list(map(_key, gap.keys)),
+        )
+        for place, gap in enumerate(found)
+        if gap is not None
+    ]
+
+
+def _deleted(
+    program: Program, deletions: Mapping[ChunkKey, Deletion], before: BurialPlace | None
+) -> Iterator[tuple[BurialPlace, Grave]]:
+    """The newest first; each is read when it is asked for."""
+    places = (BurialPlace(deletion.time, key) for key, deletion in deletions.items())
+    for place in sorted((place for place in places if before is None or place < before), reverse=True):
+        stored = program.memory.chunk(place.key)
+        if stored is not None and stored.chunk.deleted:
+            is_superseded = deletions[place.key].is_superseded
+            reason = "Superseded by a newer version." if is_superseded else "Deleted."
+            yield place, _grave(stored.chunk, None, reason, place.time, is_superseded=is_superseded)
+
+
+def _buried(
+    program: Program, window: Window, before: BurialPlace | None, limit: int
+) -> Iterator[tuple[BurialPlace, Grave]]:
+    while page := window.life.graves.page(before, limit):
+        for burial in page:
+            if (grave := _lying(program, burial)) is not None:
+                yield burial.place, grave
+        before = page[-1].place
+
+
+def _lying(program: Program, burial: BurialRecord) -> Grave | None:
+    stored = program.memory.chunk(burial.key)
+    if stored is None or stored.chunk.deleted:
+        return None
+    return _grave(stored.chunk, round(burial.peak), burial.reason, burial.time)
+
+
+def _grave(chunk: Chunk, peak: int | None, reason: str, buried_at: datetime, *, is_superseded: bool = False) -> Grave:
+    return Grave(
+        key=_key(chunk.key),
+        time=chunk.time,
+        text=chunk.text,
+        tokens=chunk.token_count,
+        peak=peak,
+        reason=reason,
+        buried_at=buried_at,
+        is_deleted=chunk.deleted,
+        is_superseded=is_superseded,
+    )
+
+
+def _key(key: ChunkKey) -> Key:
+    return Key(**named(key))

@@ -1,0 +1,166 @@
+"""The memory over HTTP: search, turns, re-embedding; and Markdown for what is shown."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+
+from halo_weave.memory.embedding.text import partner
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.numbers import number_of_text
+from halo_weave.records.roles import Role
+from halo_weave.server.api import status
+from halo_weave.server.api.shapes import Key, Status
+from halo_weave.server.http.endpoints import Call, Endpoint
+from halo_weave.server.http_errors import NotFound, TooLarge
+from halo_weave.server.runtime.jobs import Job, JobHandle
+from halo_weave.server.runtime.program import Program
+from halo_weave.session.describing import named, outlined
+
+_MOST_RENDERED_CHARACTERS = 2_000_000
+
+
+class SearchQuery(msgspec.Struct):
+    """`since` is included, `until` is not. `window` is whose living and buried chunks are told."""
+
+    q: Annotated[str, msgspec.Meta(max_length=20_000)]
+    limit: Annotated[int, msgspec.Meta(ge=1, le=200)] = 50
+    role: Role | None = None
+    since: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+    until: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
+    window: str = ""
+
+
+class Found(msgspec.Struct):
+    """Ranks count from 1, and are None where meaning or words did not put the chunk forward."""
+
+    key: Key
+    time: datetime
+    text: str
+    role: Role
+    score: float
+    similarity: float | None
+    word_rank: int | None
+    vector_rank: int | None
+    is_wish: bool
+    is_living: bool
+    is_buried: bool
+
+
+class StoredChunk(msgspec.Struct):
+    key: Key
+    position: str
+    time: str
+    text: str
+    tokens: int
+    is_deleted: bool
+
+
+class Texts(msgspec.Struct, forbid_unknown_fields=True):
+    texts: Annotated[list[str], msgspec.Meta(max_length=2000)]
+
+
+class Rendered(msgspec.Struct):
+    html: list[str]
+
+
+def _status(call: Call) -> Status:
+    return status.status(call.program)
+
+
+def _search(call: Call) -> list[Found]:
+    query: SearchQuery = call.query
+    if not query.q.strip():
+        return []
+    hits = call.program.memory.search(
+        query.q,
+        limit=query.limit,
+        roles=None if query.role is None else [query.role],
+        since=query.since,
+        until=query.until,
+    )
+    living, buried = _of_window(call.program, query.window, [hit.chunk.key for hit in hits])
+    return [
+        Found(
+            key=Key(**named(hit.chunk.key)),
+            time=hit.chunk.time,
+            text=hit.chunk.text,
+            role=hit.chunk.key.role,
+            score=hit.score,
+            similarity=hit.similarity,
+            word_rank=hit.word_rank,
+            vector_rank=hit.vector_rank,
+            is_wish=hit.is_wish,
+            is_living=hit.chunk.key in living,
+            is_buried=hit.chunk.key in buried,
+        )
+        for hit in hits
+    ]
+
+
+def _of_window(
+    program: Program, window_id: str, keys: Sequence[ChunkKey]
+) -> tuple[frozenset[ChunkKey], frozenset[ChunkKey]]:
+    if not window_id:
+        return frozenset(), frozenset()
+    window = program.window(window_id)
+    with window.life.looking:
+        return window.life.context.keys(), frozenset(window.life.graves.among(keys))
+
+
+def _turn(call: Call) -> list[dict[str, Any]]:
+    memory, turn = call.program.memory, number_of_text(call.part("turn"))
+    stored = [entry.chunk for entry in memory.chunks_of_turn(turn)]
+    if not stored:
+        raise NotFound(f"There is no turn {call.part('turn')[:40]} in the memory.")
+    others = {other for chunk in stored if (other := partner(chunk.key.turn, chunk.key.role)) is not None}
+    for other_turn, role in others:
+        if other_turn != turn and other_turn >= 0:
+            stored += [e.chunk for e in memory.chunks_of_turn(other_turn) if e.chunk.key.role == role]
+    stored.sort(key=lambda chunk: chunk.first_position)
+    return [outlined(chunk) for chunk in stored]
+
+
+def _render(call: Call) -> Rendered:
+    texts: list[str] = call.body.texts
+    if sum(map(len, texts)) > _MOST_RENDERED_CHARACTERS:
+        raise TooLarge(f"At most {_MOST_RENDERED_CHARACTERS:,} characters are rendered at once.")
+    return Rendered(call.program.rendering.rendered(texts))
+
+
+def _reembed(call: Call) -> Job:
+    memory = call.program.memory
+
+    def work(handle: JobHandle) -> str:
+        outcome = memory.reembed(
+            lambda done, total: handle.note("embedding", done, total), is_stopped=handle.is_stopped
+        )
+        if not outcome.is_complete:
+            return f"stopped; {outcome.missing:,} chunks are still without a vector of {outcome.embedder}"
+        return f"every chunk has a vector of {outcome.embedder}"
+
+    return call.program.jobs.start("reembed", "embedding", work)
+
+
+def _jobs(call: Call) -> list[Job]:
+    return call.program.jobs.all()
+
+
+def _stop_job(call: Call) -> Job:
+    return call.program.jobs.stop(call.part("job"))
+
+
+ENDPOINTS = [
+    Endpoint("GET", "/api/search", "Search the memory by words and meaning.", _search, list[Found], query=SearchQuery),
+    Endpoint("GET", "/api/turns/{turn}", "All chunks of a turn and of its partner.", _turn, list[StoredChunk]),
+    Endpoint("POST", "/api/reembed", "Vectors of the settings' embedder for all chunks.", _reembed, Job, status=202),
+]
+RENDERING_ENDPOINTS = [
+    Endpoint("POST", "/api/render", "Markdown as sanitised HTML.", _render, Rendered, body=Texts),
+]
+STATUS_ENDPOINTS = [
+    Endpoint("GET", "/api/status", "How it stands with the engine, the memory and long work.", _status, Status),
+    Endpoint("GET", "/api/jobs", "Long work, under way and done.", _jobs, list[Job]),
+    Endpoint("POST", "/api/jobs/{job}/stop", "Stop a job.", _stop_job, Job),
+]

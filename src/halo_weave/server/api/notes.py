@@ -1,0 +1,170 @@
+"""The notes over HTTP. A document is text, so that numbers keep their digits on the way."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+
+from halo_weave.records.notes import NotesRecord
+from halo_weave.server.http.endpoints import Call, Endpoint
+from halo_weave.server.http_errors import NotFound
+from halo_weave.tools.jq_process import LONGEST_FILTER
+from halo_weave.tools.notes import GONE, NotesChange
+
+ORIGIN = "page"
+_INDENT = 2
+_LARGEST_VERSION = 2**53 - 1
+
+Version = Annotated[int, msgspec.Meta(ge=0, le=_LARGEST_VERSION)]
+FilterText = Annotated[str, msgspec.Meta(max_length=LONGEST_FILTER)]
+
+
+class NotesShape(msgspec.Struct):
+    """Version 0 is what notes are before anybody wrote in them; its time is null. `document` is indented JSON."""
+
+    version: int
+    time: datetime | None
+    origin: str
+    command: str
+    document: str
+
+
+class NotesEntry(msgspec.Struct):
+    """A version; `command` is the jq filter that made it, or replace, undo N, restore N."""
+
+    version: int
+    time: datetime
+    origin: str
+    command: str
+    bytes: int
+
+
+class NotesDifference(msgspec.Struct):
+    """What is at a path now; with `is_deleted` nothing is."""
+
+    path: str
+    value: Any
+    is_deleted: bool
+
+
+class NotesSaved(msgspec.Struct):
+    """`text` is what changed on one line of bounded length."""
+
+    version: int
+    changes: list[NotesDifference]
+    text: str
+
+
+class NotesResults(msgspec.Struct):
+    results: list[msgspec.Raw]
+
+
+class HistoryQuery(msgspec.Struct):
+    before: Version | None = None
+    limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
+
+
+class FilterBody(msgspec.Struct, forbid_unknown_fields=True):
+    filter: FilterText
+
+
+class PatchBody(msgspec.Struct, forbid_unknown_fields=True):
+    """With `version` it is refused if the notes have another one."""
+
+    filter: FilterText
+    version: Version | None = None
+
+
+class ReplaceBody(msgspec.Struct, forbid_unknown_fields=True):
+    """`version` is the one that was changed; refused if the notes have another one by now."""
+
+    document: str
+    version: Version
+
+
+class UndoBody(msgspec.Struct, forbid_unknown_fields=True):
+    version: Version | None = None
+
+
+class RestoreBody(msgspec.Struct, forbid_unknown_fields=True):
+    """`restore` is the version to go back to, `version` the one that the notes have."""
+
+    restore: Version
+    version: Version | None = None
+
+
+def _read(call: Call) -> NotesShape:
+    return _shape(call.program.notes.read())
+
+
+def _version(call: Call) -> NotesShape:
+    text = call.part("version")
+    is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(_LARGEST_VERSION))
+    record = call.program.memory.store.notes_version(int(text)) if is_number else None
+    if record is None:
+        raise NotFound(f"There is no version {text[:40]} of the notes.")
+    return _shape(record)
+
+
+def _history(call: Call) -> list[NotesEntry]:
+    query: HistoryQuery = call.query
+    return [NotesEntry(*outline) for outline in call.program.notes.history(query.before, query.limit)]
+
+
+def _query(call: Call) -> NotesResults:
+    return NotesResults([msgspec.Raw(text.encode()) for text in call.program.notes.query_texts(call.body.filter)])
+
+
+def _patch(call: Call) -> NotesSaved:
+    body: PatchBody = call.body
+    return _saved(call.program.notes.patch(body.filter, ORIGIN, body.version))
+
+
+def _replace(call: Call) -> NotesSaved:
+    body: ReplaceBody = call.body
+    return _saved(call.program.notes.replace(body.document, body.version, ORIGIN))
+
+
+def _undo(call: Call) -> NotesSaved:
+    return _saved(call.program.notes.undo(ORIGIN, call.body.version))
+
+
+def _restore(call: Call) -> NotesSaved:
+    body: RestoreBody = call.body
+    return _saved(call.program.notes.restore(body.restore, ORIGIN, body.version))
+
+
+def _shape(record: NotesRecord) -> NotesShape:
+    document = msgspec.json.format(record.document, indent=_INDENT)
+    return NotesShape(
+        version=record.version,
+        time=record.time if record.version else None,
+        origin=record.origin,
+        command=record.command,
+        document=document,
+    )
+
+
+def _saved(change: NotesChange) -> NotesSaved:
+    return NotesSaved(
+        version=change.version,
+        changes=[
+            NotesDifference(path, None if value is GONE else value, is_deleted=value is GONE)
+            for path, value in change.changes
+        ],
+        text=change.in_words(),
+    )
+
+
+ENDPOINTS = [
+    Endpoint("GET", "/api/notes", "The notes as they are.", _read, NotesShape),
+    Endpoint("PUT", "/api/notes", "Save another document in their place.", _replace, NotesSaved, body=ReplaceBody),
+    Endpoint("POST", "/api/notes/query", "What a jq filter gives on the notes.", _query, NotesResults, body=FilterBody),
+    Endpoint("POST", "/api/notes/patch", "Change the notes by a jq filter.", _patch, NotesSaved, body=PatchBody),
+    Endpoint("POST", "/api/notes/undo", "Take the last change back.", _undo, NotesSaved, body=UndoBody),
+    Endpoint("POST", "/api/notes/restore", "Go back to a version.", _restore, NotesSaved, body=RestoreBody),
+    Endpoint(
+        "GET", "/api/notes/history", "All versions, newest first.", _history, list[NotesEntry], query=HistoryQuery
+    ),
+    Endpoint("GET", "/api/notes/versions/{version}", "The notes as they were once.", _version, NotesShape),
+]

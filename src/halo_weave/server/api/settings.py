@@ -1,0 +1,135 @@
+"""The settings over HTTP; the same code as everywhere says what is allowed."""
+
+import threading
+from typing import Any
+
+import msgspec
+
+from halo_weave.config import (
+    HIDDEN_VALUE,
+    Settings,
+    Source,
+    checked_value,
+    config_text,
+    describe_settings,
+    is_address,
+    is_secret,
+    load_settings,
+    present_value,
+    setting_sources,
+)
+from halo_weave.errors import SettingError
+from halo_weave.server.api import settings_file
+from halo_weave.server.http.endpoints import Call, Endpoint
+from halo_weave.session.settings import WindowSettings
+
+_AT_ONCE = {"engine", "embedder", *WindowSettings.__struct_fields__}
+"""Sections whose changes need no restart."""
+_NAMES = frozenset(one.name for one in describe_settings())
+_writing = threading.Lock()
+
+
+class SettingShape(msgspec.Struct):
+    name: str
+    section: str
+    type: str
+    default: Any
+    value: Any
+    allowed: str
+    minimum: float | None
+    maximum: float | None
+    choices: list[str]
+    help: str
+    source: Source
+    is_secret: bool
+    is_for_windows: bool
+    """Whether a window can have a value of its own."""
+
+
+class SettingsChanged(msgspec.Struct):
+    """`restart` names what counts only after a restart, `overridden` what the environment or command line hides.
+
+    `is_loading` says that the change makes another model load; the engine's `failure` in the status says if that fails.
+    """
+
+    restart: list[str]
+    overridden: list[str]
+    is_loading: bool
+
+
+def _list(call: Call) -> list[SettingShape]:
+    sources = setting_sources(*call.program.layers)
+    return [
+        SettingShape(
+            name=one.name,
+            section=one.name.partition(".")[0],
+            type=one.type,
+            default=one.default,
+            value=present_value(call.program.settings, one.name),
+            allowed=one.allowed,
+            minimum=one.minimum,
+            maximum=one.maximum,
+            choices=list(one.choices),
+            help=one.help,
+            source=sources[one.name],
+            is_secret=is_secret(one.name),
+            is_for_windows=one.name.partition(".")[0] in WindowSettings.__struct_fields__,
+        )
+        for one in describe_settings()
+    ]
+
+
+def _change(call: Call) -> SettingsChanged:
+    layers, program = call.program.layers, call.program
+    wanted = {
+        name: None if value is None and name in _NAMES else checked_value(name, value, "the page")
+        for name, value in call.body.items()
+        if not _is_kept_hidden(program.settings, name, value)
+    }
+    with _writing:
+        before = config_text(layers.file)
+        settings_file.replace(layers.file, settings_file.changed(before, wanted))
+        try:
+            settings = load_settings(*layers)
+        except BaseException:
+            settings_file.replace(layers.file, before)
+            raise
+        previous = program.settings
+        is_loading = program.use_settings(settings)
+    sources = setting_sources(*layers)
+    return SettingsChanged(
+        restart=[
+            name
+            for name in wanted
+            if name.partition(".")[0] not in _AT_ONCE and _value(settings, name) != _value(previous, name)
+        ],
+        overridden=[name for name in wanted if sources[name] in ("environment", "command line")],
+        is_loading=is_loading,
+    )
+
+
+def _is_kept_hidden(settings: Settings, name: str, value: Any) -> bool:
+    """Whether this comes back as it was shown, because nobody changed it. A hidden password goes to no other server."""
+    if is_address(name) and isinstance(value, str) and f"{HIDDEN_VALUE}@" in value:
+        if value != present_value(settings, name):
+            raise SettingError(f"{name} has {HIDDEN_VALUE} in it, where a password was; type the whole address.")
+        return True
+    return is_secret(name) and bool(value == HIDDEN_VALUE)
+
+
+def _value(settings: Any, name: str) -> Any:
+    section, _, field = name.partition(".")
+    return getattr(getattr(settings, section), field)
+
+
+ENDPOINTS = [
+    Endpoint("GET", "/api/settings", "All settings with value, default, range and help.", _list, list[SettingShape]),
+    Endpoint(
+        "PUT",
+        "/api/settings",
+        "Change settings by their names in config.toml; null takes one out, so that its default counts.",
+        _change,
+        SettingsChanged,
+        body=dict[str, Any],
+    ),
+]

@@ -1,0 +1,194 @@
+"""Windows over HTTP: list, open, change, close; and what makes the model speak."""
+
+from datetime import datetime
+from typing import Annotated, Any
+
+import msgspec
+
+from halo_weave import paths
+from halo_weave.errors import InputError
+from halo_weave.records.numbers import number_of_text, text_of_number
+from halo_weave.server.api import status
+from halo_weave.server.api.shapes import KeyText, LongText, WindowEntry, WindowState
+from halo_weave.server.http.endpoints import Call, Endpoint
+from halo_weave.session import actions, reflection, turn
+from halo_weave.session.capture import Capture, start_capture, stop_capture
+from halo_weave.session.opening import checked_name
+from halo_weave.session.room import require_room
+
+Name = Annotated[str, msgspec.Meta(max_length=1000)]
+
+
+class NewWindow(msgspec.Struct, forbid_unknown_fields=True):
+    name: Name
+
+
+class WindowChange(msgspec.Struct, forbid_unknown_fields=True):
+    """`overrides` are all settings of the window's own, by dotted names; those it had before go."""
+
+    name: Name | None = None
+    overrides: dict[str, Any] | None = None
+
+
+class Message(msgspec.Struct, forbid_unknown_fields=True):
+    text: LongText
+
+
+class Edit(msgspec.Struct, forbid_unknown_fields=True):
+    turn: KeyText
+    text: LongText
+
+
+class EditedReply(msgspec.Struct):
+    """The turn that the reply has from now on."""
+
+    turn: str
+
+
+class CaptureWish(msgspec.Struct, forbid_unknown_fields=True):
+    is_on: bool
+
+
+class Queued(msgspec.Struct):
+    """How many replies are ahead; 0 if this one begins at once."""
+
+    queued: int
+
+
+class CaptureFolder(msgspec.Struct):
+    folder: str
+
+
+def _list(call: Call) -> list[WindowEntry]:
+    return status.windows(call.program)
+
+
+def _new(call: Call) -> dict[str, Any]:
+    name = checked_name(call.body.name)
+    if any(outline.name == name for outline in call.program.memory.store.windows()):
+        raise InputError(f"There is a window named {name} already.")
+    window = call.program.hub.open(name)
+    call.program.bulletin.tell("windows")
+    return call.program.feed(window).state()
+
+
+def _state(call: Call) -> dict[str, Any]:
+    return call.program.feed(call.window).state()
+
+
+def _change(call: Call) -> dict[str, Any]:
+    feed, change = call.feed, call.body
+    call.program.hub.change(feed.window, name=change.name, overrides=change.overrides)
+    feed.tell_filling()
+    call.program.bulletin.tell("windows")
+    return feed.state()
+
+
+def _delete(call: Call) -> None:
+    window_id = call.part("window")
+    for window in call.program.open_windows():
+        if window.id == window_id and call.seen is not None:
+            call.program.feed(window).require_seen(call.seen)
+    call.program.delete_window(window_id)
+
+
+def _close(call: Call) -> None:
+    call.program.close_window(call.window)
+
+
+def _send(call: Call) -> Queued:
+    window, text = call.feed.window, call.body.text
+    if not text.strip():
+        raise InputError("The message is empty; nothing was sent.")
+    if not window.doing:
+        require_room(window, text)
+    return Queued(call.program.send(window, lambda: turn.send(window, text)))
+
+
+def _stop(call: Call) -> None:
+    call.program.turns.stop(call.window)
+
+
+def _regenerate(call: Call) -> Queued:
+    window = call.feed.window
+    return Queued(call.program.send(window, lambda: actions.regenerate(window)))
+
+
+def _continue(call: Call) -> Queued:
+    window = call.feed.window
+    return Queued(call.program.send(window, lambda: turn.continue_reply(window)))
+
+
+def _reflect(call: Call) -> Queued:
+    window = call.feed.window
+    if not window.settings.reflection.prompt.strip():
+        raise InputError("reflection.prompt is empty; there is nothing to ask.")
+    return Queued(call.program.send(window, lambda: reflection.reflect(window)))
+
+
+def _edit(call: Call) -> Queued:
+    window, text, number = call.feed.window, call.body.text, number_of_text(call.body.turn)
+    if not text.strip():
+        raise InputError("The message is empty; nothing was changed.")
+    return Queued(call.program.send(window, lambda: actions.edit_question(window, number, text)))
+
+
+def _edit_reply(call: Call) -> EditedReply:
+    feed, text, number = call.feed, call.body.text, number_of_text(call.body.turn)
+    turn_now = actions.edit_reply(feed.window, number, text)
+    feed.tell_filling()
+    return EditedReply(text_of_number(turn_now))
+
+
+def _capture(call: Call) -> CaptureFolder:
+    window = call.window
+    if call.body.is_on:
+        started = window.clock().astimezone()
+        return CaptureFolder(str(start_capture(window, _capture_folder(window.id, started)).folder))
+    recorder = window.recorder
+    stop_capture(window)
+    return CaptureFolder(str(recorder.folder) if isinstance(recorder, Capture) else "")
+
+
+def _capture_folder(window_id: str, started: datetime) -> Any:
+    return paths.captures_folder() / f"{started:%Y-%m-%d-%H%M%S}-{window_id}"
+
+
+_WINDOW = "/api/windows/{window}"
+ENDPOINTS = [
+    Endpoint("GET", "/api/windows", "All windows, those saved last first.", _list, list[WindowEntry]),
+    Endpoint("POST", "/api/windows", "Begin a window.", _new, WindowState, body=NewWindow, status=201),
+    Endpoint("GET", _WINDOW, "A window as it is now; it is opened if it was not.", _state, WindowState),
+    Endpoint(
+        "PATCH",
+        _WINDOW,
+        "Change its name, or put other settings of its own in the place of all it had.",
+        _change,
+        WindowState,
+        body=WindowChange,
+    ),
+    Endpoint("DELETE", _WINDOW, "Forget what lived in it; what was said stays in the memory.", _delete),
+    Endpoint("POST", f"{_WINDOW}/close", "Save and close it; it can be opened again.", _close),
+    Endpoint("POST", f"{_WINDOW}/messages", "Say something.", _send, Queued, body=Message, status=202),
+    Endpoint("POST", f"{_WINDOW}/stop", "End the reply, or give up its place in the queue.", _stop, status=202),
+    Endpoint("POST", f"{_WINDOW}/regenerate", "Answer the newest question anew.", _regenerate, Queued, status=202),
+    Endpoint("POST", f"{_WINDOW}/continue", "Write on where the newest reply ended.", _continue, Queued, status=202),
+    Endpoint("POST", f"{_WINDOW}/reflect", "Have the model sum up its context.", _reflect, Queued, status=202),
+    Endpoint("POST", f"{_WINDOW}/edit", "Ask a question in other words.", _edit, Queued, body=Edit, status=202),
+    Endpoint(
+        "POST",
+        f"{_WINDOW}/edit-reply",
+        "Put other words in the place of the newest reply; the model is not asked.",
+        _edit_reply,
+        EditedReply,
+        body=Edit,
+    ),
+    Endpoint(
+        "POST",
+        f"{_WINDOW}/capture",
+        "Begin or end writing down what the model sees and looks at.",
+        _capture,
+        CaptureFolder,
+        body=CaptureWish,
+    ),
+]

@@ -1,0 +1,115 @@
+"""Where the requests of all clients meet the one engine: in fair order, one call at a time, and each can be ended."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypeVar
+
+from halo_weave.engine.kobold_protocol.wire import AbortRequest, RequestId
+from halo_weave.errors import EngineStopped
+from halo_weave.server.kobold.fair_queue import FairQueue, PlaceGivenUp
+
+_T = TypeVar("_T")
+_STOP_AGAIN_S = 0.05
+_EARLY_ABORTS = 64
+
+
+class Job:
+    """One request of a client, from its place in the queue to its end."""
+
+    def __init__(self, client: str, address: str, request_id: RequestId = None, context_id: str | None = None) -> None:
+        self.client = client
+        self.address = address
+        self.request_id = request_id
+        self.context_id = context_id
+        self.text = ""
+        self.stop_engine: Callable[[], None] | None = None
+        self.aborted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    @property
+    def is_aborted(self) -> bool:
+        return self.aborted.done()
+
+    def abort(self) -> None:
+        if not self.aborted.done():
+            self.aborted.set_result(None)
+
+    def is_meant_by(self, request: AbortRequest, address: str) -> bool:
+        """Whether a request names this job; one that names nothing means what came from the same address."""
+        named = request.request_id if request.request_id is not None else request.genkey
+        if named is not None:
+            return self.request_id == named
+        if request.context_id is not None:
+            return self.context_id == request.context_id
+        return self.address == address
+
+
+class EngineDesk:
+    def __init__(self) -> None:
+        self._queue = FairQueue()
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="engine")
+        self._jobs: list[Job] = []
+        # An abort can overtake the request that it means, because they travel on two connections.
+        self._aborted_early: deque[RequestId] = deque(maxlen=_EARLY_ABORTS)
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._jobs
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait for their turn."""
+        return len(self._queue)
+
+    @contextmanager
+    def registered(self, job: Job) -> Iterator[Job]:
+        """While registered, a job can be found to be aborted or looked at."""
+        self._jobs.append(job)
+        if job.request_id is not None and job.request_id in self._aborted_early:
+            job.abort()
+        try:
+            yield job
+        finally:
+            self._jobs.remove(job)
+
+    @asynccontextmanager
+    async def turn(self, job: Job) -> AsyncIterator[None]:
+        try:
+            async with self._queue.turn(job.client, job.aborted):
+                yield
+        except PlaceGivenUp:
+            raise EngineStopped("The request was aborted before its turn came.") from None
+
+    async def call(self, job: Job, function: Callable[[], _T]) -> _T:
+        """Run an engine call in the worker thread; an abort or a client that goes away ends it within a token."""
+        call = asyncio.get_running_loop().run_in_executor(self._executor, function)
+        try:
+            either: set[asyncio.Future[Any]] = {call, job.aborted}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            # Said again and again, because the engine forgets a stop that comes just before its call begins.
+            while not call.done():
+                if job.stop_engine is not None:
+                    job.stop_engine()
+                await asyncio.wait({call}, timeout=_STOP_AGAIN_S)
+        return call.result()
+
+    def abort(self, request: AbortRequest, address: str) -> bool:
+        """End the jobs that are meant; False if there are none."""
+        meant = self.find(request, address)
+        for job in meant:
+            job.abort()
+        named = request.request_id if request.request_id is not None else request.genkey
+        if not meant and named is not None:
+            self._aborted_early.append(named)
+        return bool(meant)
+
+    def find(self, request: AbortRequest, address: str) -> list[Job]:
+        return [job for job in self._jobs if job.is_meant_by(request, address)]
+
+    def close(self) -> None:
+        for job in self._jobs:
+            job.abort()
+        self._executor.shutdown(wait=True)

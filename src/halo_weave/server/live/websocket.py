@@ -1,0 +1,207 @@
+"""Events over WebSockets: exactly what happened after the event that a tab names, or else a fresh state.
+
+There is no queue for a tab, only the number of the last event that it was sent. One that reads slowly gets its events
+later and in larger batches, and once they are too many, a fresh state instead.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from itertools import takewhile
+from typing import Any
+
+import msgspec
+from starlette.routing import WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from halo_weave.errors import EngineUnavailable, HaloError
+from halo_weave.server.http.lanes import Lanes
+from halo_weave.server.http_errors import NotFound
+from halo_weave.server.live.broadcasts import News
+from halo_weave.server.runtime.feed import Feed
+from halo_weave.server.runtime.program import Program
+from halo_weave.server.runtime.status_broadcast import NewsKind
+
+BATCH_S = 0.033
+MOST_BEHIND = 512
+"""Events from which on a fresh state is less than they are."""
+STALLED_S = 30.0
+MOST_SOCKETS = 512
+"""That can be open at once; a tab has two, so that 200 windows with a tab each leave room for more."""
+CLOSED, FAILED, TOO_MANY, UNKNOWN = 4001, 4002, 4003, 4404
+"""Codes with which a socket ends: the window was closed, cannot be opened, there are too many, or no such window."""
+GOING_AWAY = 1001
+"""The program ends; who connects again later goes on."""
+GONE, INTERNAL_ERROR = 1006, 1011
+_log = logging.getLogger(__name__)
+
+
+class Sockets:
+    def __init__(self, program: Program, lanes: Lanes) -> None:
+        self._program = program
+        self._news = News(program, lanes.health)
+        self._threads = lanes.chat
+        self._open = 0
+
+    def routes(self) -> list[WebSocketRoute]:
+        return [
+            WebSocketRoute("/api/windows/{window}/events", self._of_window),
+            WebSocketRoute("/api/events", self._of_program),
+        ]
+
+    async def _of_window(self, socket: WebSocket) -> None:
+        await self._serve(socket, self._follow_window)
+
+    async def _of_program(self, socket: WebSocket) -> None:
+        await self._serve(socket, self._follow_program)
+
+    async def _serve(self, socket: WebSocket, follow: Callable[[WebSocket], Coroutine[Any, Any, None]]) -> None:
+        await socket.accept()
+        if self._open >= MOST_SOCKETS:
+            with suppress(WebSocketDisconnect):
+                await _close(socket, TOO_MANY, f"{MOST_SOCKETS} connections are open already; close some tabs")
+            return
+        self._open += 1
+        try:
+            await _while_connected(socket, follow(socket))
+        finally:
+            self._open -= 1
+
+    async def _follow_window(self, socket: WebSocket) -> None:
+        seen = _number(socket.query_params.get("since", ""))
+        while True:
+            try:
+                feed = await self._feed(socket.path_params["window"])
+            except NotFound as error:
+                await self._end(socket, UNKNOWN, str(error))
+                return
+            except HaloError as error:
+                await self._end(socket, FAILED, str(error))
+                return
+            await self._follow(socket, feed, seen)
+            if not feed.is_replaced:
+                await self._end(socket, CLOSED, "the window was closed")
+                return
+            seen = None
+
+    async def _end(self, socket: WebSocket, code: int, reason: str) -> None:
+        """What becomes of a window because the whole program ends is not said of the window."""
+        if self._program.is_ending:
+            code, reason = GOING_AWAY, "the program ends"
+        await _close(socket, code, reason[:120])
+
+    async def _feed(self, window_id: str) -> Feed:
+        """Of the window, once there is a model."""
+        with self._program.bulletin.wakeups.sleeper() as woken:
+            while True:
+                woken.clear()
+                try:
+                    feed: Feed = await self._in_thread(lambda: self._program.feed(self._program.window(window_id)))
+                    return feed
+                except EngineUnavailable as error:
+                    if self._program.keeper.standing.state == "ready":
+                        self._program.lose_engine(error)
+                await woken.wait()
+
+    async def _follow(self, socket: WebSocket, feed: Feed, seen: int | None) -> None:
+        """Until the window is closed. The first message comes in any case: from then on the tab knows all."""
+        is_first = True
+        with feed.wakeups.sleeper() as woken:
+            while True:
+                woken.clear()
+                events = None if seen is None else feed.since(seen)
+                if events is None or len(events) > MOST_BEHIND:
+                    state, data = await self._in_thread(lambda: _encoded_state(feed))
+                    await _send(socket, data)
+                    seen, events = state, []
+                elif events or is_first:
+                    following = list(takewhile(lambda event: event.kind != "reloaded", events))
+                    if following or is_first:
+                        await _send(socket, msgspec.json.encode({"events": following}))
+                    # All of the window may be different after that, so the tab gets the whole state.
+                    seen = None if len(following) < len(events) else events[-1].number if events else seen
+                is_first = False
+                if seen is None:
+                    continue
+                if feed.is_closed and seen == feed.last_number:
+                    return
+                await asyncio.sleep(BATCH_S)
+                await woken.wait()
+
+    async def _follow_program(self, socket: WebSocket) -> None:
+        bulletin = self._program.bulletin
+        with bulletin.wakeups.sleeper() as woken:
+            seen = bulletin.number
+            kinds: list[NewsKind] = ["status", "windows", "jobs"]
+            state = {kind: await self._news.present(kind) for kind in kinds}
+            await _send(socket, msgspec.json.encode({"state": {"event": seen, **state}}))
+            while True:
+                await woken.wait()
+                woken.clear()
+                if news := bulletin.since(seen):
+                    events = [
+                        {"number": number, "kind": kind, "data": await self._news.since_change(kind)}
+                        for number, kind in news
+                    ]
+                    await _send(socket, msgspec.json.encode({"events": events}))
+                    seen = news[-1][0]
+                await asyncio.sleep(BATCH_S)
+
+    async def _in_thread(self, work: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+
+def _encoded_state(feed: Feed) -> tuple[int, bytes]:
+    state = feed.state()
+    return state["event"], msgspec.json.encode({"state": state})
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
+
+
+async def _send(socket: WebSocket, data: bytes) -> None:
+    """A tab that takes nothing for a while is gone, whatever its connection says."""
+    text = data.decode()
+    with _ended_as_disconnect():
+        async with asyncio.timeout(STALLED_S):
+            await socket.send_text(text)
+
+
+async def _close(socket: WebSocket, code: int, reason: str = "") -> None:
+    with _ended_as_disconnect():
+        await socket.close(code, reason)
+
+
+@contextmanager
+def _ended_as_disconnect() -> Iterator[None]:
+    """Around sending alone, where a RuntimeError says that the connection has ended; elsewhere it is a mistake."""
+    try:
+        yield
+    except (RuntimeError, TimeoutError) as error:
+        raise WebSocketDisconnect(GONE) from error
+
+
+async def _while_connected(socket: WebSocket, work: Coroutine[Any, Any, None]) -> None:
+    """What goes wrong is logged and ends the socket; that the tab goes is nothing that goes wrong."""
+    working = asyncio.create_task(work)
+    listening = asyncio.create_task(_listen(socket))
+    try:
+        await asyncio.wait({working, listening}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        working.cancel()
+        listening.cancel()
+        results = await asyncio.gather(working, listening, return_exceptions=True)
+    failures = [one for one in results if isinstance(one, Exception) and not isinstance(one, WebSocketDisconnect)]
+    for failure in failures:
+        _log.error("A connection of a tab failed.", exc_info=failure)
+    if failures:
+        with suppress(WebSocketDisconnect):
+            await _close(socket, INTERNAL_ERROR)
+
+
+async def _listen(socket: WebSocket) -> None:
+    """The page has nothing to say here; this notices when it goes."""
+    while (await socket.receive())["type"] != "websocket.disconnect":
+        pass

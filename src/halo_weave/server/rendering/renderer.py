@@ -1,0 +1,105 @@
+"""Markdown as HTML, made in a process of its own: a text that takes too long is shown plain and holds up nobody else.
+
+The process starts when it is first needed, and again after a text has ended it.
+"""
+
+import json
+import logging
+import os
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from halo_weave.child_process import ChildProcess
+from halo_weave.errors import HaloError
+from halo_weave.server.rendering.plain_text import plain
+
+_PROGRAM = ("-m", "halo_weave.server.rendering.child")
+_LONGEST_S = 10.0
+"""For one text, where its limit of processor time does not hold or the machine is busy."""
+_LONGEST_REQUEST_S = 30.0
+_MOST_REMEMBERED_BYTES = 32 * 1024 * 1024
+_log = logging.getLogger(__name__)
+
+
+class Rendering:
+    """May be used from several threads; one is served after the other."""
+
+    def __init__(self, program: Sequence[str] = _PROGRAM) -> None:
+        """`program` are arguments of Python."""
+        self._command = [sys.executable, "-P", *program]
+        self._lock = threading.Lock()
+        self._child: ChildProcess | None = None
+        self._remembered = _Remembered()
+        self._is_closed = False
+
+    def rendered(self, texts: Sequence[str]) -> list[str]:
+        """The HTML of each text; what is not done within the time for all of them is shown plain."""
+        deadline = time.monotonic() + _LONGEST_REQUEST_S
+        with self._lock:
+            return [self._one(text, deadline) for text in texts]
+
+    def close(self) -> None:
+        self._is_closed = True
+        with self._lock:
+            self._end()
+
+    def _one(self, text: str, deadline: float) -> str:
+        known = self._remembered.get(text)
+        if known is not None:
+            return known
+        if self._is_closed or time.monotonic() > deadline:
+            return plain(text)
+        html = self._asked(text)
+        self._remembered.put(text, html)
+        return html
+
+    def _asked(self, text: str) -> str:
+        try:
+            child = self._sound_child()
+        except HaloError as error:
+            _log.error("Texts are shown without Markdown: %s", error)
+            return plain(text)
+        answer = child.ask(json.dumps(text).encode() + b"\n", _LONGEST_S)
+        html = None if answer is None else json.loads(answer)
+        if html is None:
+            _log.warning("A text of %d characters cannot be rendered in time; it is shown plain.", len(text))
+            return plain(text)
+        return str(html)
+
+    def _sound_child(self) -> ChildProcess:
+        if self._child is not None and not self._child.is_sound:
+            self._end()
+        if self._child is None:
+            self._child = ChildProcess("The process that renders Markdown", self._command, os.environ)
+        return self._child
+
+    def _end(self) -> None:
+        if self._child is not None:
+            self._child.close()
+            self._child = None
+
+
+class _Remembered:
+    """What was rendered last, up to so many bytes."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, str] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, text: str) -> str | None:
+        if text in self._known:
+            self._known.move_to_end(text)
+        return self._known.get(text)
+
+    def put(self, text: str, html: str) -> None:
+        self._known[text] = html
+        self._bytes += _size(text, html)
+        while self._bytes > _MOST_REMEMBERED_BYTES:
+            self._bytes -= _size(*self._known.popitem(last=False))
+
+
+def _size(text: str, html: str) -> int:
+    return sys.getsizeof(text) + sys.getsizeof(html)

@@ -1,0 +1,135 @@
+"""What the page follows of one open window: its events under numbers that never come again, and its whole state.
+
+A window counts its events from 1 each time it is opened. A tab may outlive that, so numbers are shifted by a clock: a
+number of an earlier life is below all of this one, and the tab that names it gets a fresh state.
+"""
+
+import time
+from base64 import b64decode
+from collections import deque
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.numbers import text_of_number
+from halo_weave.server.http_errors import Behind
+from halo_weave.server.runtime.loop_notifier import Wakeups
+from halo_weave.server.runtime.turn_queue import TurnQueue
+from halo_weave.session.events import Event, Kind
+from halo_weave.session.filling import filling
+from halo_weave.session.replying import Figures
+from halo_weave.session.window import Newest, Window
+
+HISTORY = 64
+_CHANGING: frozenset[Kind] = frozenset(
+    ("deleted", "undeleted", "merged", "message", "written", "tool", "reply", "edited", "reloaded")
+)
+
+
+class _Glance(NamedTuple):
+    """The brightness of all living tokens at one moment; `places` are those of the chunks among them."""
+
+    places: dict[ChunkKey, tuple[int, int]]
+    brightness: NDArray[np.int16]
+
+
+class Feed:
+    def __init__(self, window: Window, turns: TurnQueue) -> None:
+        self.window = window
+        self.wakeups = Wakeups()
+        self.is_replaced = False
+        """Whether the window was closed only to be opened with another model."""
+        self._turns = turns
+        self._shift = time.time_ns() // 1_000_000
+        self._glances: deque[_Glance] = deque(maxlen=HISTORY)
+        self._places: dict[ChunkKey, tuple[int, int]] = {}
+        self._figures: dict[str, Any] = {}
+        window.log.listen(self._take)
+        self.is_closed = window.log.is_closed
+
+    @property
+    def last_number(self) -> int:
+        return self.window.log.last_number + self._shift
+
+    def since(self, number: int) -> list[Event] | None:
+        """All events after `number`; None if they are not known any more, or never were."""
+        events = self.window.log.since(number - self._shift) if number >= self._shift else None
+        if events is None:
+            return None
+        return [msgspec.structs.replace(event, number=event.number + self._shift) for event in events]
+
+    def require_seen(self, number: int) -> None:
+        """Behind if the conversation has changed after this event."""
+        events = self.since(number)
+        if events is None:
+            raise Behind("This tab has not heard of the window for a while; try again when it has caught up.")
+        if any(event.kind in _CHANGING for event in events):
+            raise Behind("This tab is behind: the conversation has changed since; look at it, and try again.")
+
+    def state(self) -> dict[str, Any]:
+        """Everything; go on with the events after `event`."""
+        window = self.window
+        with window.life.looking:
+            state = window.state()
+            newest = window.newest
+            return {
+                **state,
+                **filling(window),
+                "event": state["event"] + self._shift,
+                # Only of a turn: its end is told, that of a moment's work like pinning is not.
+                "doing": state["doing"] if self._turns.is_busy(window) else "",
+                "writing_turn": text_of_number(newest.turn_assistant) if window.writing and newest else None,
+                "newest": newest and _named(newest),
+                "queue": self._turns.place(window),
+                "stats": self._figures,
+                "is_captured": window.recorder is not None,
+            }
+
+    def tell_filling(self) -> None:
+        """After something was changed by hand."""
+        self.window.log.tell("stats", **filling(self.window))
+
+    def history(self, key: ChunkKey, place: int, tokens: int) -> list[int]:
+        """The latest values of a token of a chunk, the newest last."""
+        values = []
+        for glance in list(self._glances):
+            start, end = glance.places.get(key, (0, 0))
+            if end - start == tokens:
+                values.append(int(glance.brightness[start + place]))
+        return values
+
+    def _take(self, event: Event) -> None:
+        if event.kind == "brightness":
+            brightness = np.frombuffer(b64decode(event.data["brightness"]), dtype="<i2")
+            self._glances.append(_Glance(self._living_places(), brightness))
+        elif event.kind == "stats" and "reply_s" in event.data:
+            self._figures = {name: event.data[name] for name in Figures.__struct_fields__}
+        elif event.kind == "closed":
+            self.is_closed = True
+        self.wakeups.wake()
+
+    def _living_places(self) -> dict[ChunkKey, tuple[int, int]]:
+        """Where chunks are in a glance that was just taken; the same object as long as they are the same."""
+        places = _places([(chunk.key, len(chunk.tokens)) for chunk in self.window.life.context])
+        if places != self._places:
+            self._places = places
+        return self._places
+
+
+def _places(chunks: Sequence[tuple[ChunkKey, int]]) -> dict[ChunkKey, tuple[int, int]]:
+    places, start = {}, 0
+    for key, tokens in chunks:
+        places[key] = (start, start + tokens)
+        start += tokens
+    return places
+
+
+def _named(newest: Newest) -> dict[str, str]:
+    return {
+        "turn_user": text_of_number(newest.turn_user),
+        "turn_assistant": text_of_number(newest.turn_assistant),
+    }

@@ -1,0 +1,238 @@
+"""What runs behind the page: the engine, the memory, the windows, their turns, and long work."""
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+from halo_weave import paths
+from halo_weave.config import Settings, load_settings
+from halo_weave.engine.factory import open_engine
+from halo_weave.engine.protocol import Engine
+from halo_weave.errors import EngineUnavailable, StoreUnavailable, WindowBusy
+from halo_weave.memory.memory import open_memory
+from halo_weave.private_files import make_private_folder
+from halo_weave.server.http_errors import NotFound
+from halo_weave.server.rendering.renderer import Rendering
+from halo_weave.server.runtime.deletions import Deletions
+from halo_weave.server.runtime.downloads import Downloads
+from halo_weave.server.runtime.engine_keeper import EngineKeeper, OpenEngine
+from halo_weave.server.runtime.feed import Feed
+from halo_weave.server.runtime.figures import TurnFigures
+from halo_weave.server.runtime.jobs import Jobs
+from halo_weave.server.runtime.status_broadcast import Bulletin
+from halo_weave.server.runtime.temporary_files import TemporaryFiles
+from halo_weave.server.runtime.turn_queue import TurnQueue
+from halo_weave.session.hub import Hub
+from halo_weave.session.reflection import Reflecting
+from halo_weave.session.window import Window
+from halo_weave.session.words import ChunkSizes
+from halo_weave.tools.opening import opened_toolboxes
+
+_STOPPED_WITHIN_S = 10.0
+_log = logging.getLogger(__name__)
+
+
+class SavedSize(NamedTuple):
+    tokens: int = 0
+    messages: int = 0
+    problem: str = ""
+
+
+class SettingsLayers(NamedTuple):
+    """What the settings are made of; see `config`."""
+
+    overrides: Mapping[str, str]
+    environ: Mapping[str, str]
+    file: Path
+
+    def load(self) -> Settings:
+        return load_settings(self.overrides, self.environ, self.file)
+
+
+def layers_of(overrides: Mapping[str, str]) -> SettingsLayers:
+    return SettingsLayers(overrides, os.environ, paths.config_file())
+
+
+class Program:
+    """May be used from any thread. Begins to load the model at once, and is usable meanwhile but for windows."""
+
+    def __init__(self, layers: SettingsLayers, open_engine: OpenEngine = open_engine) -> None:
+        self.layers = layers
+        self.settings = layers.load()
+        self.bulletin = Bulletin()
+        self.figures = TurnFigures()
+        self.rendering = Rendering()
+        settings = self.settings
+        make_private_folder(settings.memory.file.parent)
+        self.memory = open_memory(
+            settings.memory.file,
+            settings.embedder,
+            settings.search,
+            exact_up_to_chunks=settings.memory.exact_up_to_chunks,
+            notice=_log.warning,
+        )
+        self.temporary = TemporaryFiles(settings.memory.file.with_name(f"{settings.memory.file.name}-temporary"))
+        self._sizes = ChunkSizes(settings.memory.chunk_min_tokens, settings.memory.chunk_max_tokens)
+        self.deletions = Deletions(self.memory)
+        self.downloads = Downloads(settings.memory.file.parent)
+        self._opened_tools = ExitStack()
+        self.tools = self._opened_tools.enter_context(opened_toolboxes(self.memory, settings.memory))
+        self.notes = self.tools.notes
+        self.jobs = Jobs(lambda: self.bulletin.tell("jobs", "status"))
+        self.turns = TurnQueue(lambda: self.bulletin.tell("windows", "status"), self.lose_engine)
+        self.saved_sizes: dict[tuple[str, int], SavedSize] = {}
+        """Of closed windows by id and version, for `status`."""
+        self._hub: Hub | None = None
+        self._feeds: dict[str, Feed] = {}
+        self._lock = threading.RLock()
+        self.is_ending = False
+        self.is_saved = threading.Event()
+        """Set once everything is kept at the end."""
+        self._reflecting = Reflecting(self.open_windows, self.send)
+        self.keeper = EngineKeeper(open_engine, self._take_engine, lambda: self.bulletin.tell("status", "windows"))
+        self.keeper.load(settings.engine)
+
+    @property
+    def hub(self) -> Hub:
+        """EngineUnavailable while there is no model. No window is opened any more when all are being closed."""
+        if self.is_ending:
+            raise StoreUnavailable("The program is ending; nothing was done.")
+        self.keeper.require_ready()
+        if self._hub is None:
+            raise EngineUnavailable("The model is being loaded; wait until it is there.")
+        return self._hub
+
+    def open_windows(self) -> list[Window]:
+        return [] if self._hub is None else self._hub.open_windows()
+
+    def window(self, window_id: str) -> Window:
+        """The window of this id, opened if it is not."""
+        for window in self.open_windows():
+            if window.id == window_id:
+                return window
+        if all(outline.id != window_id for outline in self.memory.store.windows()):
+            raise NotFound(f"There is no window {window_id[:40]}.")
+        window = self.hub.open(window_id)
+        self.bulletin.tell("windows")
+        return window
+
+    def feed(self, window: Window) -> Feed:
+        with self._lock:
+            feed = self._feeds.get(window.id)
+            if feed is None or feed.window is not window:
+                feed = self._feeds[window.id] = Feed(window, self.turns)
+                feed.is_replaced = self._is_of_engine_before(window)
+                window.log.listen(self.figures.take)
+            return feed
+
+    def send(self, window: Window, work: Callable[[], object]) -> int:
+        """Have the model do something in a window when its turn comes; gives how many are ahead."""
+        self.keeper.require_ready()
+        self.feed(window)
+
+        def work_as_set() -> None:
+            window.use_defaults(self.settings.window)
+            work()
+
+        # Under the lock, so that whoever closes the windows of an engine knows of all their turns.
+        with self._lock:
+            if self._is_of_engine_before(window):
+                raise WindowBusy(f"The model of the window {window.name} was changed just now; send it again.")
+            return self.turns.submit(window, work_as_set)
+
+    def close_window(self, window: Window) -> None:
+        """Its reply is stopped; what lives in it lives again when it is opened."""
+        self._still(window)
+        if self._hub is not None:
+            self._hub.close_window(window)
+        self._forget(window.id)
+
+    def delete_window(self, window_id: str) -> None:
+        """One that is not open is neither read nor does it need the model, so it may be damaged."""
+        for window in self.open_windows():
+            if window.id == window_id:
+                self._still(window)
+        if not self.memory.store.window_version(window_id):
+            raise NotFound(f"There is no window {window_id[:40]}.")
+        if self._hub is None:
+            self.memory.store.delete_window(window_id)
+        else:
+            self._hub.delete_by_id(window_id)
+        self._forget(window_id)
+
+    def use_settings(self, settings: Settings) -> bool:
+        """Windows go by them at once, or once they are done with what they do. True if they make the model load."""
+        self.settings = settings
+        self.memory.use_embedder(settings.embedder)
+        if self._hub is not None:
+            self._hub.use_settings(settings.window)
+        for window in self.open_windows():
+            try:
+                window.use_defaults(settings.window)
+            except WindowBusy:
+                continue  # before its next turn
+        is_loading = self.keeper.load(settings.engine)
+        self.bulletin.tell("status", "windows")
+        return is_loading
+
+    def close(self) -> None:
+        """Stops what is under way, and waits until it is kept; then until the memory has nothing under way."""
+        self.is_ending = True
+        self.turns.close()
+        self.keeper.stop()
+        self._reflecting.close()
+        self.jobs.close()
+        self.downloads.close()
+        self.rendering.close()
+        if self._hub is not None:
+            self._hub.close()
+        self.is_saved.set()
+        self.temporary.close()
+        self._opened_tools.close()
+        self.keeper.close()
+        self.memory.close()
+
+    def _take_engine(self, engine: Engine) -> None:
+        """Windows of the engine before are closed; they open again with the new one when somebody looks."""
+        hub = Hub(engine, self.memory, self.settings.window, self._sizes, toolbox=self.tools.chat)
+        with self._lock:
+            old, self._hub = self._hub, hub
+            for feed in self._feeds.values():
+                feed.is_replaced = True
+            self._feeds.clear()
+        try:
+            if old is not None:
+                for window in old.open_windows():
+                    if self.turns.place(window) is not None:
+                        words = "The model was changed before it was this window's turn; nothing was sent."
+                        window.log.tell("error", text=words)
+                    self._still(window)
+                old.close()
+            self.memory.embed_missing_later()
+        except Exception:
+            _log.exception("The windows of the engine before could not be closed.")
+
+    def _is_of_engine_before(self, window: Window) -> bool:
+        return self._hub is not None and window.engine is not self._hub.engine
+
+    def lose_engine(self, error: EngineUnavailable) -> None:
+        """Somebody found that it does not answer."""
+        self.keeper.lost(error)
+
+    def _still(self, window: Window) -> None:
+        self.turns.stop(window)
+        waited = threading.Event()
+        for _ in range(int(_STOPPED_WITHIN_S / 0.02)):
+            if not self.turns.is_busy(window):
+                return
+            waited.wait(0.02)
+
+    def _forget(self, window_id: str) -> None:
+        with self._lock:
+            if (feed := self._feeds.pop(window_id, None)) is not None:
+                feed.wakeups.wake()
+        self.bulletin.tell("windows")
