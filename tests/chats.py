@@ -10,11 +10,11 @@ from halo_weave.memory.memory import open_memory
 from halo_weave.memory.settings import MemorySettings
 from halo_weave.session.hub import Hub
 from halo_weave.session.settings import ChatSettings, WindowSettings
-from halo_weave.session.words import ChunkSizes
-from halo_weave.terminal.chat_loop import converse
-from halo_weave.terminal.open_chat import OpenChat
-from halo_weave.terminal.pending_notices import PendingNotices
-from halo_weave.tools.opening import opened_toolboxes
+from halo_weave.session.window.words import ChunkSizes
+from halo_weave.terminal.chat.loop import converse
+from halo_weave.terminal.chat.open_chat import OpenChat
+from halo_weave.terminal.chat.pending_notices import PendingNotices
+from halo_weave.tools.factory import opened_toolboxes
 from halo_weave.weave.settings import WeaveSettings
 
 SETTINGS = WindowSettings(

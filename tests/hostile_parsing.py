@@ -29,11 +29,11 @@ from halo_weave.text.languages.speakers import speaker_of
 from halo_weave.text.languages.wishes import is_wish
 from halo_weave.text.server_sent_events import all_events
 from halo_weave.text.stop_strings import StopFinder
-from halo_weave.tools.calls import parse_call
-from halo_weave.tools.function_form import parse_function_form
-from halo_weave.tools.notes_command import parse_notes_command
-from halo_weave.tools.tags import TagParser
-from halo_weave.transfer.browser_export import with_whole_characters
+from halo_weave.tools.calls.calls import parse_call
+from halo_weave.tools.calls.function_form import parse_function_form
+from halo_weave.tools.calls.tags import TagParser
+from halo_weave.tools.notes.command import parse_notes_command
+from halo_weave.transfer.browser.export import with_whole_characters
 from halo_weave.weave.worth import Said, worths
 
 _SCANNED, _SEARCHED, _WALKED = 64 * 1024, 16 * 1024, 4 * 1024

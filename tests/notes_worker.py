@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 from halo_weave.memory.sqlite.store import SqliteStore
-from halo_weave.tools.jq_process import JqProcess
-from halo_weave.tools.notes import Notes
+from halo_weave.tools.jq.process import JqProcess
+from halo_weave.tools.notes.notes import Notes
 
 
 def start_worker(path: Path, name: str, patches: int) -> subprocess.Popen[str]:

@@ -10,10 +10,10 @@ from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.protocol import Placed, SyncReport
 from halo_weave.errors import EngineStopped, InputError
 from halo_weave.records.chunks import ChunkKey
-from halo_weave.session import actions
+from halo_weave.session.actions import actions
 from halo_weave.session.hub import Hub
-from halo_weave.session.turn import continue_reply, send
-from halo_weave.session.window import Window
+from halo_weave.session.turn.turn import continue_reply, send
+from halo_weave.session.window.window import Window
 from halo_weave.weave.living import TurnKey
 from windows import (
     PLAIN,

@@ -2,7 +2,7 @@
 
 import threading
 
-from halo_weave.background import BackgroundThread, failures
+from halo_weave.system.background import BackgroundThread, failures
 
 PATIENCE_S = 60.0
 

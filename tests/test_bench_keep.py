@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from halo_weave.bench import keep, keep_figures, keep_ranking
-from halo_weave.bench.attention_cache import AttentionCache, Recording, observers_of, record
 from halo_weave.bench.conversations import Question, Turn
-from halo_weave.bench.keep_feeding import FedChunk, FedConversation, FedTurn, feed
+from halo_weave.bench.keep import figures as keep_figures
+from halo_weave.bench.keep import keep, ranking
+from halo_weave.bench.keep.attention_cache import AttentionCache, Recording, observers_of, record
+from halo_weave.bench.keep.feeding import FedChunk, FedConversation, FedTurn, feed
 from halo_weave.config import Settings
 from halo_weave.engine import GenerationSettings, Placed
 from halo_weave.engine.echo import EchoEngine
@@ -77,11 +78,11 @@ def test_questions_without_evidence_in_what_was_fed_are_left_out() -> None:
 
 def test_controls_keep_the_newest_the_longest_and_the_users_words() -> None:
     fed = conversation(("user", 5), ("assistant", 30), ("user", 6), ("assistant", 7))
-    orders = keep_ranking.controls(fed, np.random.default_rng(1))
+    orders = ranking.controls(fed, np.random.default_rng(1))
     first = {name: int(np.argmax(orders[name][0])) for name in ("fifo", "length")}
     assert first == {"fifo": 3, "length": 1}
     assert keep.kept(orders["user_first"][0], fed.sizes, 25).tolist() == [True, False, True, False]
-    assert len(orders["random"]) == keep_ranking.SHUFFLES
+    assert len(orders["random"]) == ranking.SHUFFLES
 
 
 def test_chance_keeps_about_as_much_evidence_as_tokens() -> None:
@@ -89,7 +90,7 @@ def test_chance_keeps_about_as_much_evidence_as_tokens() -> None:
     fed = conversation(*exchanges(50, 4))
     asked = keep.questions_of([fed], [question(str(turn)) for turn in range(100)])
     outcome = keep_figures.Outcome()
-    keep.measure(outcome, fed, asked, keep_ranking.controls(fed, np.random.default_rng(1)))
+    keep.measure(outcome, fed, asked, ranking.controls(fed, np.random.default_rng(1)))
     assert outcome.means("random")["kept_at_25"] == pytest.approx(25, abs=0.5)
     assert outcome.means("random")["kept_at_50"] == pytest.approx(50, abs=0.5)
 
@@ -98,14 +99,14 @@ def test_what_the_model_looked_at_is_kept_by_its_scorer() -> None:
     fed = conversation(*exchanges(5, 20))
     target = fed.chunks[2]
     scorer = make_scorer(ScorerSettings(scorer="cumulative", half_life=8))
-    peaks = keep_ranking.peaks_at_end(scorer, fed, looking_at(fed, target.start + 3))
+    peaks = ranking.peaks_at_end(scorer, fed, looking_at(fed, target.start + 3))
     scored = peaks[:8]  # the last exchange is under way until the end
     assert int(np.argmax(scored)) == 2
 
 
 def test_the_exchange_under_way_is_not_scored() -> None:
     fed = conversation(("user", 20), ("assistant", 20))
-    peaks = keep_ranking.peaks_at_end(make_scorer(ScorerSettings(scorer="magnitude_v3")), fed, looking_at(fed, 5))
+    peaks = ranking.peaks_at_end(make_scorer(ScorerSettings(scorer="magnitude_v3")), fed, looking_at(fed, 5))
     assert peaks.tolist() == [10_000, 10_000]
 
 
@@ -128,8 +129,8 @@ def test_somebody_who_speaks_twice_begins_a_new_exchange() -> None:
 def test_parts_of_the_worth_add_up_to_it() -> None:
     fed = conversation(("user", 5), ("assistant", 9), ("user", 7))
     peaks = np.array([3.0, 1.0, 2.0])
-    parts = keep_ranking.ablated(fed, peaks)
-    whole = keep_ranking.worths(fed, peaks)
+    parts = ranking.ablated(fed, peaks)
+    whole = ranking.worths(fed, peaks)
     assert sum(value for name, value in parts.items() if name.startswith("only_")) == pytest.approx(whole)
     for name in ("novelty", "names", "speaker", "brightness"):
         assert parts[f"only_{name}"] + parts[f"without_{name}"] == pytest.approx(whole)

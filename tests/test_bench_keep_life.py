@@ -2,9 +2,9 @@
 
 import pytest
 
-from halo_weave.bench import keep_life
 from halo_weave.bench.conversations import Question
-from halo_weave.bench.keep_feeding import FedChunk, FedConversation, FedTurn
+from halo_weave.bench.keep import life
+from halo_weave.bench.keep.feeding import FedChunk, FedConversation, FedTurn
 from halo_weave.records.roles import Role
 
 BUDGET = 40
@@ -27,7 +27,7 @@ def question(*evidence: str) -> Question:
 
 
 def alive(fed: FedConversation, name: str, *, recent_tokens: int = 0) -> list[int]:
-    living = keep_life.living_after(fed, keep_life.ORDERS[name], budget=BUDGET, recent_tokens=recent_tokens)
+    living = life.living_after(fed, life.ORDERS[name], budget=BUDGET, recent_tokens=recent_tokens)
     return [place for place, lives in enumerate(living) if lives]
 
 
@@ -75,7 +75,7 @@ def test_recent_exchanges_stay_whatever_they_are_worth() -> None:
 def test_the_share_of_the_evidence_that_lives_is_what_is_counted() -> None:
     """Of the evidence turn 9 lives and turn 0 does not; what has no evidence is not counted."""
     fed = conversation(*small_talk(5))
-    figures = keep_life.measure([fed], [question("0", "9"), question("9"), question()], budget=BUDGET, recent_tokens=0)
+    figures = life.measure([fed], [question("0", "9"), question("9"), question()], budget=BUDGET, recent_tokens=0)
     assert figures["questions"] == 2
     assert figures["orders"]["fifo"]["living"] == pytest.approx(75)
-    assert figures["worth_ahead_of"].keys() == keep_life.ORDERS.keys() - {"worth"}
+    assert figures["worth_ahead_of"].keys() == life.ORDERS.keys() - {"worth"}

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from halo_weave.bench import plots, policies
+from halo_weave.bench import plots
 from halo_weave.bench.conversations import Conversations, Question, Turn, read_conversations
 from halo_weave.bench.plots import Estimate
-from halo_weave.bench.policies import Choice
-from halo_weave.bench.policies_asking import KEEPING, Workshop
-from halo_weave.bench.policies_figures import (
+from halo_weave.bench.policies import policies
+from halo_weave.bench.policies.asking import KEEPING, Workshop
+from halo_weave.bench.policies.figures import (
     BUDGETED,
     CEILING,
     HALO,
@@ -28,12 +28,13 @@ from halo_weave.bench.policies_figures import (
     gap_closed,
     table,
 )
-from halo_weave.bench.policies_kept import Outcome, Row
-from halo_weave.bench.policies_pace import Pace, longest_first
-from halo_weave.bench.policies_retrieval import Ceiling
-from halo_weave.bench.policies_stream import Chat, open_stream_memory, remember
-from halo_weave.bench.policies_window import PolicyWindow, exchanges
-from halo_weave.bench.policies_workers import Job
+from halo_weave.bench.policies.outcomes import Outcome, Row
+from halo_weave.bench.policies.pace import Pace, longest_first
+from halo_weave.bench.policies.policies import Choice
+from halo_weave.bench.policies.retrieval import Ceiling
+from halo_weave.bench.policies.stream import Chat, open_stream_memory, remember
+from halo_weave.bench.policies.window import PolicyWindow, exchanges
+from halo_weave.bench.policies.workers import Job
 from halo_weave.config import Settings
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.engine.protocol import GenerationSettings, Placed
@@ -142,8 +143,8 @@ def test_a_process_that_measures_ends_with_the_one_that_started_it() -> None:
     """Even if that was killed: their output ends only when both have ended."""
     script = (
         "import multiprocessing, time\n"
-        "from halo_weave.bench import policies_workers\n"
-        "multiprocessing.get_context('spawn').Process(target=policies_workers._end_with_parent).start()\n"
+        "from halo_weave.bench.policies import workers\n"
+        "multiprocessing.get_context('spawn').Process(target=workers._end_with_parent).start()\n"
         "print('started', flush=True)\n"
         "time.sleep(600)\n"
     )

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from halo_weave.bench import restraint
-from halo_weave.bench.restraint_messages import MESSAGES
+from halo_weave.bench.restraint import restraint
+from halo_weave.bench.restraint.messages import MESSAGES
 from halo_weave.config import Settings
 from halo_weave.engine.settings import EngineSettings
 from test_bench_recall import ROWS, written

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from halo_weave.bench import made_up_memory as making
-from halo_weave.bench import scale
-from halo_weave.bench.made_up_memory import MadeUpMemory, made_up_memory
-from halo_weave.bench.made_up_vectors import MadeUpVectors, spread
-from halo_weave.bench.scale import NEAREST, exact_nearest, measure, overlap
+from halo_weave.bench.scale import made_up_memory as making
+from halo_weave.bench.scale import scale
+from halo_weave.bench.scale.made_up_memory import MadeUpMemory, made_up_memory
+from halo_weave.bench.scale.made_up_vectors import MadeUpVectors, spread
+from halo_weave.bench.scale.scale import NEAREST, exact_nearest, measure, overlap
 from halo_weave.memory.embedders.embedder import Embedder, EmbedderSettings, open_embedder
 from halo_weave.memory.memory import index_folder
 from halo_weave.memory.sqlite.store import SqliteStore

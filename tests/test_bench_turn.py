@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from halo_weave.bench import made_up_memory, turn
+from halo_weave.bench import turn
+from halo_weave.bench.scale import made_up_memory
 from halo_weave.config import Settings
 from halo_weave.engine.settings import EngineSettings
-from halo_weave.session.replying import Figures
+from halo_weave.session.turn.replying import Figures
 
 
 def test_shares_and_ratios_are_of_all_turns_together() -> None:

@@ -11,12 +11,12 @@ from halo_weave import cli
 from halo_weave.engine.echo import EchoEngine, fading_attention
 from halo_weave.engine.protocol import Placed
 from halo_weave.errors import InputError
-from halo_weave.session import actions
-from halo_weave.session.capture import start_capture, stop_capture
-from halo_weave.session.capture_forgetting import remove_captures_with
+from halo_weave.session.actions import actions
+from halo_weave.session.actions.capture import start_capture, stop_capture
+from halo_weave.session.actions.capture_forgetting import remove_captures_with
 from halo_weave.session.hub import Hub
-from halo_weave.session.turn import send
-from halo_weave.session.window import Window
+from halo_weave.session.turn.turn import send
+from halo_weave.session.window.window import Window
 from halo_weave.weave.captured import ATTENTION_FILE, HEADER_FILE, INDEX_FILE, Captured, CapturedRecord, CapturedStep
 from windows import living, notices, opened_hub, stored_text, weave
 

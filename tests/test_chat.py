@@ -20,11 +20,11 @@ from halo_weave.engine.protocol import (
     Step,
 )
 from halo_weave.errors import EngineError, InputError
-from halo_weave.session import window as window_module
-from halo_weave.session.events import EventLog
-from halo_weave.terminal import chat as chat_command
-from halo_weave.terminal.open_chat import window_in_words
-from halo_weave.terminal.showing import Showing
+from halo_weave.session.window import window as window_module
+from halo_weave.session.window.events import EventLog
+from halo_weave.terminal.chat import chat as chat_command
+from halo_weave.terminal.chat.open_chat import window_in_words
+from halo_weave.terminal.chat.showing import Showing
 
 Captured = pytest.CaptureFixture[str]
 

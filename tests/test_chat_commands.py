@@ -7,9 +7,9 @@ import pytest
 
 from chats import SETTINGS, living_texts, opened_chat, say
 from halo_weave.errors import InputError
-from halo_weave.session.reflection import reflect
-from halo_weave.terminal.chat_commands import COMMANDS, Called, called
-from halo_weave.terminal.open_chat import OpenChat
+from halo_weave.session.actions.reflection import reflect
+from halo_weave.terminal.chat.commands import COMMANDS, Called, called
+from halo_weave.terminal.chat.open_chat import OpenChat
 from halo_weave.weave.captured import Captured as ReadCapture
 from halo_weave.weave.settings import WeaveSettings
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from halo_weave.memory.sqlite.store import SqliteStore
-from halo_weave.terminal.prompt import HISTORY_FILE
+from halo_weave.terminal.chat.prompt import HISTORY_FILE
 from terminals import PATIENCE_S, PROMPT, Terminal, chat_command, chat_terminal, environment
 
 TIMELESS = ("--set", "weave.show_times=false")

@@ -13,7 +13,8 @@ import pytest
 
 from halo_weave import __version__, cli
 from halo_weave.config import Settings, describe_settings
-from halo_weave.terminal import chat, listing
+from halo_weave.terminal import listing
+from halo_weave.terminal.chat import chat
 
 MEMORY_COMMANDS = (
     "stats", "search", "show", "delete", "undelete", "reembed", "backup", "verify", "repair", "damaged", "clear",

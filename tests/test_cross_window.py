@@ -9,7 +9,7 @@ from halo_weave.engine.echo import EchoEngine
 from halo_weave.memory.embedders.embedder import EmbedderSettings
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.hub import Hub
-from halo_weave.session.turn import send
+from halo_weave.session.turn.turn import send
 from windows import PLAIN, Clock, brightness, held_text, living, opened_hub, positions_of, seen_text, weave
 
 SETTINGS = weave(PLAIN, budget_tokens=120, keeps_by="brightness", resurrection=True, resurrection_cap=260)

@@ -7,8 +7,8 @@ import numpy as np
 
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.memory.sqlite.rows import checksum
-from halo_weave.session.turn import send
-from halo_weave.session.window import Window
+from halo_weave.session.turn.turn import send
+from halo_weave.session.window.window import Window
 from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS
 from halo_weave.weave.context import Context, LiveChunk
 from halo_weave.weave.resurrection import Candidate, plan

@@ -14,11 +14,11 @@ from halo_weave.engine.echo import EchoEngine
 from halo_weave.errors import InputError
 from halo_weave.memory.memory import open_memory
 from halo_weave.records.chunks import ChunkKey
-from halo_weave.session import actions
+from halo_weave.session.actions import actions
+from halo_weave.session.actions.reflection import MARK, reflect
 from halo_weave.session.hub import Hub
-from halo_weave.session.reflection import MARK, reflect
-from halo_weave.session.turn import continue_reply, send
-from halo_weave.session.window import Window
+from halo_weave.session.turn.turn import continue_reply, send
+from halo_weave.session.window.window import Window
 from windows import (
     PLAIN,
     SIZES,

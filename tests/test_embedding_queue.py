@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from halo_weave.background import failures
 from halo_weave.errors import EmbedderError, HaloError
 from halo_weave.memory.embedding.queue import EmbeddingQueue
+from halo_weave.system.background import failures
 
 PATIENCE_S = 60.0
 LONG_S = 3600.0

@@ -11,10 +11,10 @@ import pytest
 
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.records.chunks import ChunkKey
-from halo_weave.session import actions
-from halo_weave.session.events import Event, EventLog
-from halo_weave.session.turn import send
-from halo_weave.session.window import Window
+from halo_weave.session.actions import actions
+from halo_weave.session.turn.turn import send
+from halo_weave.session.window.events import Event, EventLog
+from halo_weave.session.window.window import Window
 from windows import long_text, opened_hub, weave
 
 

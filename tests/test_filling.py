@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.session.filling import NEARLY_FULL, filling
-from halo_weave.session.turn import send
-from halo_weave.session.window import Window
+from halo_weave.session.turn.turn import send
+from halo_weave.session.window.context_usage import NEARLY_FULL, filling
+from halo_weave.session.window.window import Window
 from windows import PLAIN, opened_hub, weave, with_section
 
 USABLE = 4096

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halo_weave.errors import InputError
-from halo_weave.tools.function_form import FunctionCall, parse_function_form
+from halo_weave.tools.calls.function_form import FunctionCall, parse_function_form
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**12), 10**12) | st.text(st.characters(codec="utf-8")),

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from halo_weave.memory.memory import Memory, open_memory
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.windows import BurialGap, BurialRecord, WindowRecord
-from halo_weave.session.graves import Graves
-from halo_weave.session.turn import send
+from halo_weave.session.turn.turn import send
+from halo_weave.session.window.burial_log import Graves
 from made_up_chunks import TIME, written_turn
 from windows import PLAIN, WORDS_ALONE, opened_hub, weave, with_section
 

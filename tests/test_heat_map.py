@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.roles import Role
 from halo_weave.records.tokens import Token
-from halo_weave.terminal.heat_map import MARKS, heat_map, levels, shaded
+from halo_weave.terminal.chat.heat_map import MARKS, heat_map, levels, shaded
 from halo_weave.weave.context import LiveChunk
 
 TIME = datetime(2026, 5, 17, 12, 0, tzinfo=UTC)

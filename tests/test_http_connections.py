@@ -15,10 +15,10 @@ import httpx2
 import pytest
 import uvicorn
 
-from halo_weave.quiet_log import RepeatFilter
 from halo_weave.server.http.connections import ConnectionLimits, usual_limits
 from halo_weave.server.kobold.server import listen
 from halo_weave.server.running import uvicorn_config
+from halo_weave.system.quiet_log import RepeatFilter
 from processes import ECHO, running
 from raw_http import connected, read_to_end
 from served import PATIENCE_S, until

@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,12 @@ from halo_weave.engine.protocol import Engine
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import EngineUnavailable
 from halo_weave.memory.sqlite.store import SqliteStore
-from halo_weave.session import actions
+from halo_weave.session import hub as hub_module
+from halo_weave.session.actions import actions
 from halo_weave.session.hub import Hub
-from halo_weave.session.turn import send
+from halo_weave.session.turn.turn import send
+from halo_weave.session.window.restoring import new_window
+from halo_weave.session.window.window import Window
 from served import PATIENCE_S, served
 from windows import PLAIN, SIZES, Clock, living, long_text, opened_hub
 
@@ -48,6 +51,24 @@ def test_a_window_that_takes_long_to_open_does_not_hold_up_another_one_and_is_op
                 may_read.set()
             first, second = (one.result() for one in opening)
         assert first is second
+
+
+def test_a_window_that_is_found_while_it_is_begun_is_not_opened_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is in the memory, where others find it, before the hub knows it."""
+    others: list[Future[Window]] = []
+    with opened_hub(tmp_path / "halo.db") as hub, ThreadPoolExecutor(1) as threads:
+
+        def begun(*arguments: Any) -> Window:
+            window = new_window(*arguments)
+            others.append(threads.submit(hub.open, "river"))
+            wait(others, timeout=0.5)  # it would be open by then, or waits for this one
+            return window
+
+        monkeypatch.setattr(hub_module, "new_window", begun)
+        window = hub.open("river")
+        assert others[0].result() is window
 
 
 def test_two_threads_that_begin_a_window_of_one_name_get_the_same(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.session.hub import Hub
-from halo_weave.session.turn import send
+from halo_weave.session.turn.turn import send
 from halo_weave.transfer import Imported, Progress, export_memory, import_file
 from made_up_chunks import made_up_chunk
 from windows import PLAIN, opened_hub

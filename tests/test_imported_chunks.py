@@ -5,9 +5,9 @@ from zoneinfo import ZoneInfo
 
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.records.chunks import ChunkKey
-from halo_weave.session import actions
-from halo_weave.session.tool_rounds import TOOL
-from halo_weave.session.turn import send
+from halo_weave.session.actions import actions
+from halo_weave.session.turn.turn import send
+from halo_weave.session.window.reviving import TOOL
 from halo_weave.transfer import export_memory, import_file
 from halo_weave.weave.framing import ChatFrames
 from made_up_chunks import TIME, made_up_chunk

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from halo_weave.errors import InputError
-from halo_weave.tools.jq_process import LONGEST_FILTER, JqProcess, JqTooLarge
+from halo_weave.tools.jq.process import LONGEST_FILTER, JqProcess, JqTooLarge
 from served import until
 
 DOCUMENT = '{"a":[1,2,{"b":"x"}],"c":"text, more","d":null,"e":{"f":true,"g":-1.5},"h":[3,1,2]}'
@@ -247,7 +247,7 @@ def test_one_process_serves_all_and_another_takes_over_when_it_is_gone() -> None
 def test_it_ends_with_whoever_started_it(filter_text: str) -> None:
     """By SIGKILL too, while it waits and while it computes."""
     program = (
-        "from halo_weave.tools.jq_process import JqProcess\n"
+        "from halo_weave.tools.jq.process import JqProcess\n"
         "jq = JqProcess(); jq.run('.', '1'); print('ready', flush=True)\n"
         f"jq.run({filter_text!r}, 'null'); input()"
     )

@@ -7,10 +7,10 @@ from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.engine.protocol import GenerationSettings
 from halo_weave.memory.embedders.embedder import EmbedderSettings
 from halo_weave.records.chunks import ChunkKey
-from halo_weave.session.describing import named
 from halo_weave.session.settings import WindowSettings
-from halo_weave.session.turn import send
-from halo_weave.session.window import Window
+from halo_weave.session.turn.turn import send
+from halo_weave.session.window.chunk_json import named
+from halo_weave.session.window.window import Window
 from halo_weave.weave.settings import WeaveSettings
 from windows import is_ascending, opened_hub
 

@@ -18,9 +18,9 @@ from halo_weave.errors import HaloError, InputError, StoreConflict
 from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.memory.store.protocol import Store
 from halo_weave.records.notes import DEFAULT_DOCUMENT
-from halo_weave.tools.jq_process import JqProcess
-from halo_weave.tools.notes import GONE, LARGEST_DOCUMENT_BYTES, LARGEST_TEXT, REPLACE, Notes, NotesChange
-from halo_weave.tools.notes_changes import Change, changes, decoded, in_words, plain
+from halo_weave.tools.jq.process import JqProcess
+from halo_weave.tools.notes.changes import Change, changes, decoded, in_words, plain
+from halo_weave.tools.notes.notes import GONE, LARGEST_DOCUMENT_BYTES, LARGEST_TEXT, REPLACE, Notes, NotesChange
 from made_up_chunks import TIME, ticking_clock
 
 ORIGIN = "test"

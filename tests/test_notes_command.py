@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halo_weave.errors import InputError
-from halo_weave.tools.notes_command import NotesCommand, is_notes_command, parse_notes_command
+from halo_weave.tools.notes.command import NotesCommand, is_notes_command, parse_notes_command
 
 
 @pytest.mark.parametrize(

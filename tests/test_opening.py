@@ -12,13 +12,13 @@ from halo_weave.engine.protocol import Engine
 from halo_weave.errors import InputError, StoreDamaged
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.tokens import Token
-from halo_weave.session import actions
-from halo_weave.session.journal import Journal, noted
-from halo_weave.session.saved_window import SavedWindow, decoded, encoded
+from halo_weave.session.actions import actions
 from halo_weave.session.settings import WindowSettings
-from halo_weave.session.turn import continue_reply, send
-from halo_weave.session.window import Window
-from halo_weave.session.words import Word
+from halo_weave.session.turn.turn import continue_reply, send
+from halo_weave.session.window.journal import Journal, noted
+from halo_weave.session.window.saved_window import SavedWindow, decoded, encoded
+from halo_weave.session.window.window import Window
+from halo_weave.session.window.words import Word
 from windows import (
     PLAIN,
     Happening,

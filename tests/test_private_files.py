@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from halo_weave import paths
-from halo_weave.terminal.prompt import history
+from halo_weave.terminal.chat.prompt import history
 from served import served
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes are of another kind there")

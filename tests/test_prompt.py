@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from halo_weave.terminal.prompt import HISTORY_FILE, history
+from halo_weave.terminal.chat.prompt import HISTORY_FILE, history
 
 
 def test_what_was_typed_is_kept_in_the_data_folder(tmp_path: Path) -> None:

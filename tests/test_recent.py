@@ -7,7 +7,7 @@ import pytest
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.roles import Role
-from halo_weave.session.turn import send
+from halo_weave.session.turn.turn import send
 from halo_weave.weave import pruning
 from halo_weave.weave.living import LivingChunk, TurnKey
 from halo_weave.weave.recent import newest_exchanges

@@ -9,11 +9,11 @@ import pytest
 
 from halo_weave.errors import EngineUnavailable
 from halo_weave.records.chunks import ChunkKey
-from halo_weave.session import actions, reflection
+from halo_weave.session.actions import actions, reflection
+from halo_weave.session.actions.reflection import Reflecting, is_due, reflect
 from halo_weave.session.hub import Hub
-from halo_weave.session.reflection import Reflecting, is_due, reflect
-from halo_weave.session.turn import send
-from halo_weave.session.window import Window
+from halo_weave.session.turn.turn import send
+from halo_weave.session.window.window import Window
 from windows import PLAIN, Clock, opened_hub, stored_text, with_section
 
 ON = with_section(PLAIN, "reflection", is_on=True, after_minutes=30.0, after_messages=2, prompt="Sum it all up.")

@@ -18,7 +18,7 @@ from served import served, until
 # A process that knows a lexer which takes minutes.
 SLOW = (
     "-c",
-    "from halo_weave.server import markdown, render_child\nmarkdown.LANGUAGES |= {'easytrieve'}\nrender_child.main()",
+    "from halo_weave.server.rendering import child, markdown\nmarkdown.LANGUAGES |= {'easytrieve'}\nchild.main()",
 )
 TAKES_MINUTES = "```easytrieve\n" + "\t" * (LONGEST_COLOURED - 1) + "\n```"
 NESTED = [

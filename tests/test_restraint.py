@@ -11,7 +11,7 @@ from halo_weave.memory.search.query_terms import TellingTerms
 from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.hub import Hub
-from halo_weave.session.turn import send
+from halo_weave.session.turn.turn import send
 from halo_weave.weave import restraint
 from halo_weave.weave.resurrection import Candidate
 from halo_weave.weave.settings import WeaveSettings

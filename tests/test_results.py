@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from halo_weave import cli
-from halo_weave.bench import results
-from halo_weave.bench.results import BEGIN, BENCHES, END, headline, load, make, page, save, with_headline
-from halo_weave.bench.results_tables import tables_of
+from halo_weave.bench.results import results
+from halo_weave.bench.results.results import BEGIN, BENCHES, END, headline, load, make, page, save, with_headline
+from halo_weave.bench.results.tables import tables_of
 from halo_weave.errors import InputError
 
 PROJECT = Path(__file__).parent.parent

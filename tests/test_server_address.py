@@ -19,7 +19,7 @@ from halo_weave.memory.embedders.choice import EmbedderChoice
 from halo_weave.memory.embedders.embedder import EmbedderSettings
 from halo_weave.memory.embedders.openai import OpenAIEmbedder
 from halo_weave.server.kobold.server import listen
-from halo_weave.terminal import embedding_commands
+from halo_weave.terminal.commands import embedding
 from halo_weave.text.server_address import without_password
 from loopback_server import Answer, Body, Handler, LoopbackServer
 from openai_servers import llama_server, says
@@ -91,7 +91,7 @@ def test_commands_show_addresses_without_the_password(
 
 
 def test_the_embedder_to_be_named_is_named_without_the_password() -> None:
-    shown = embedding_commands._named(EmbedderSettings(kind="openai", url=f"http://me:{PASSWORD}@host"))
+    shown = embedding._named(EmbedderSettings(kind="openai", url=f"http://me:{PASSWORD}@host"))
     assert shown == 'embedder.kind = "openai", embedder.url = "http://(hidden)@host"'
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.server.runtime.deletions import Deletions
-from halo_weave.session import actions
-from halo_weave.session.turn import send
+from halo_weave.session.actions import actions
+from halo_weave.session.turn.turn import send
 from windows import opened_hub
 
 QUESTION, ANSWER = ChunkKey(1, 0, "user"), ChunkKey(2, 0, "assistant")

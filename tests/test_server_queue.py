@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from halo_weave.errors import InputError, WindowBusy
-from halo_weave.session.window import Window
+from halo_weave.session.window.window import Window
 from served import PATIENCE_S, Served, served, until
 
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from halo_weave.engine.protocol import Attention
 from halo_weave.weave.brightness.magnitude_v3 import MagnitudeV3
+from halo_weave.weave.brightness_tracker import Shining
 from halo_weave.weave.layout import Layout, lay_out
 from halo_weave.weave.living import TurnKey
-from halo_weave.weave.shining import Shining
 from live_chunks import in_order, live_chunk
 from test_layout import Frames
 

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from halo_weave.session.replying import Figures
-from halo_weave.terminal.status_line import status_line, tokens_per_second
+from halo_weave.session.turn.replying import Figures
+from halo_weave.terminal.chat.status_line import status_line, tokens_per_second
 
 
 def stats(*, tokens: int = 812, budget: int = 1536, **figures: Any) -> dict[str, Any]:

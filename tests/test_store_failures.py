@@ -9,11 +9,11 @@ import pytest
 from failing_stores import WORDS, FailingStore, Moment, failing_memory
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.errors import StoreError
-from halo_weave.session import actions
-from halo_weave.session.events import Event
+from halo_weave.session.actions import actions
 from halo_weave.session.hub import Hub
-from halo_weave.session.turn import send
-from halo_weave.session.window import Newest, Window
+from halo_weave.session.turn.turn import send
+from halo_weave.session.window.events import Event
+from halo_weave.session.window.window import Newest, Window
 from served import Tab, received, served, until
 from windows import SIZES, Clock, living, long_text, stored_text, weave
 

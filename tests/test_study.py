@@ -11,11 +11,11 @@ from playwright.sync_api import Browser
 from halo_weave import cli
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.records.chunks import ChunkKey
-from halo_weave.session import actions
-from halo_weave.session.capture import start_capture, stop_capture
+from halo_weave.session.actions import actions
+from halo_weave.session.actions.capture import start_capture, stop_capture
 from halo_weave.session.hub import Hub
-from halo_weave.session.turn import send
-from halo_weave.session.window import Window
+from halo_weave.session.turn.turn import send
+from halo_weave.session.window.window import Window
 from halo_weave.terminal.study.collecting import Studied, StudiedChunk, collect
 from halo_weave.terminal.study.drawing import draw
 from halo_weave.weave.captured import INDEX_FILE, Captured, CapturedRecord

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halo_weave.errors import InputError
-from halo_weave.tools.calls import LONGEST_CALL, AskedFor, parse_call
+from halo_weave.tools.calls.calls import LONGEST_CALL, AskedFor, parse_call
 
 NAMES = {"save_memory": ("path", "content", "context_tokens"), "list_memory": ("root",)}
 

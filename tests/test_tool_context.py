@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from halo_weave.records.chunks import ChunkKey
-from halo_weave.session.actions import merge
-from halo_weave.session.turn import send
-from halo_weave.session.window import Window
+from halo_weave.session.actions.actions import merge
+from halo_weave.session.turn.turn import send
+from halo_weave.session.window.window import Window
 from tool_windows import by_tools, events, hub_with_tools
 from windows import PLAIN, is_ascending, living, long_text, notices, positions_of, weave, with_section
 

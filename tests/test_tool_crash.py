@@ -9,7 +9,7 @@ from pathlib import Path
 
 import tool_worker
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.session.turn import continue_reply
+from halo_weave.session.turn.turn import continue_reply
 from tool_windows import by_tools, hub_with_tools
 from windows import is_ascending, living, stored_text
 

@@ -7,7 +7,7 @@ from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.kobold_client import KoboldEngine
 from halo_weave.engine.openai_client import OpenAIEngine
 from halo_weave.server.kobold.server import serving
-from halo_weave.session.turn import send
+from halo_weave.session.turn.turn import send
 from loopback_server import Answer, Body, LoopbackServer
 from openai_servers import llama_server, says
 from tool_windows import by_tools, hub_with_tools

@@ -8,10 +8,10 @@ import pytest
 
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.session.settings import ToolSettings
-from halo_weave.session.tool_prompt import with_tools
-from halo_weave.session.turn import send
+from halo_weave.session.turn.turn import send
+from halo_weave.session.window.system_prompt import with_tools
+from halo_weave.tools.calls.tags import TagParser
 from halo_weave.tools.registry import Toolbox
-from halo_weave.tools.tags import TagParser
 from halo_weave.tools.tool import Asker
 from tool_windows import hub_with_tools, tools
 from windows import PLAIN, seen_text

@@ -11,10 +11,10 @@ from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.errors import EngineError, InputError
 from halo_weave.records.chunks import ChunkKey
-from halo_weave.session.actions import edit_reply, merge
-from halo_weave.session.journal import Journal
-from halo_weave.session.turn import continue_reply, send
-from halo_weave.session.words import Word
+from halo_weave.session.actions.actions import edit_reply, merge
+from halo_weave.session.turn.turn import continue_reply, send
+from halo_weave.session.window.journal import Journal
+from halo_weave.session.window.words import Word
 from tool_windows import by_tools, events, hub_with_tools, tools
 from windows import (
     PLAIN,

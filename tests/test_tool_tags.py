@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halo_weave.tools.tags import TagParser
+from halo_weave.tools.calls.tags import TagParser
 
 _ALPHABET = [
     "<tool>", "</tool>", "<tool_call>", "</tool_call>", "<to", "ol>", "</", ">", "<",

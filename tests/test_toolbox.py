@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from halo_weave.memory.memory import open_memory
 from halo_weave.memory.settings import MemorySettings
-from halo_weave.tools.opening import Toolboxes, opened_toolboxes
+from halo_weave.tools.factory import Toolboxes, opened_toolboxes
 from halo_weave.tools.tool import Asker
 from windows import WORDS_ALONE
 

@@ -18,7 +18,7 @@ from halo_weave.memory.embedders.minilm import NAME as MINILM
 from halo_weave.memory.memory import Memory, open_memory
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.tree import LARGEST_CONTENT_BYTES
-from halo_weave.tools.tree import MemoryTree, TreeNode, UnknownPath
+from halo_weave.tools.tree.tree import MemoryTree, TreeNode, UnknownPath
 from tree_worker import PATH, run_workers, start_worker
 
 MISSING = EmbedderSettings(kind="gguf", model="/no/such/embedder.gguf")

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from halo_weave.errors import InputError, StoreConflict
 from halo_weave.memory.embedders.embedder import EmbedderSettings
 from halo_weave.memory.memory import open_memory
-from halo_weave.tools.tree import MemoryTree, TreeNode, UnknownPath
+from halo_weave.tools.tree.tree import MemoryTree, TreeNode, UnknownPath
 from made_up_chunks import TIME
 
 headings = st.sampled_from(["Goals", "Goals2", "goals", "Go", "ü", "a b"])

@@ -13,12 +13,12 @@ from halo_weave.engine.protocol import GenerationSettings
 from halo_weave.errors import EngineError, InputError, WindowBusy
 from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import ChunkKey
-from halo_weave.session import actions
-from halo_weave.session.events import Event
+from halo_weave.session.actions import actions
 from halo_weave.session.hub import Hub
-from halo_weave.session.turn import Reply, continue_reply, send
-from halo_weave.session.window import Window
-from halo_weave.session.words import Positions, Word, cut
+from halo_weave.session.turn.turn import Reply, continue_reply, send
+from halo_weave.session.window.events import Event
+from halo_weave.session.window.window import Window
+from halo_weave.session.window.words import Positions, Word, cut
 from halo_weave.weave.living import TurnKey
 from windows import (
     PLAIN,

@@ -11,11 +11,11 @@ from halo_weave.engine.llamacpp.context import LlamaContext
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.errors import InputError, SettingError, StoreConflict, WindowBusy
 from halo_weave.records.chunks import ChunkKey
-from halo_weave.session import actions
-from halo_weave.session.events import Event
+from halo_weave.session.actions import actions
 from halo_weave.session.hub import Hub
-from halo_weave.session.turn import continue_reply, send
-from halo_weave.session.window import Window
+from halo_weave.session.turn.turn import continue_reply, send
+from halo_weave.session.window.events import Event
+from halo_weave.session.window.window import Window
 from windows import (
     PLAIN,
     Happening,

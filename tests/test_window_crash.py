@@ -14,7 +14,7 @@ from endings import Ended, ending_before_write
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.memory.memory import open_memory
 from halo_weave.session.hub import Hub
-from halo_weave.session.turn import continue_reply, send
+from halo_weave.session.turn.turn import continue_reply, send
 from window_worker import CONTEXT, SETTINGS, WINDOW, start_worker
 from windows import (
     SIZES,

@@ -15,10 +15,10 @@ from halo_weave.engine.echo import EchoEngine
 from halo_weave.errors import InputError
 from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import Chunk, ChunkKey
-from halo_weave.session import actions
-from halo_weave.session.catching_up import catch_up
-from halo_weave.session.turn import continue_reply, send
-from halo_weave.session.window import Window
+from halo_weave.session.actions import actions
+from halo_weave.session.turn.turn import continue_reply, send
+from halo_weave.session.window.external_changes import catch_up
+from halo_weave.session.window.window import Window
 from halo_weave.weave.resurrection import group_keys
 from windows import PLAIN, Clock, Happening, brightness, is_ascending, opened_hub, weave, with_section
 

@@ -12,7 +12,7 @@ from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.roles import Role
-from halo_weave.session.turn import send
+from halo_weave.session.turn.turn import send
 from halo_weave.weave import worth
 from halo_weave.weave.settings import KeepsBy
 from halo_weave.weave.worth import Said

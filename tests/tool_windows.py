@@ -12,8 +12,8 @@ from halo_weave.memory.memory import Memory
 from halo_weave.memory.settings import MemorySettings
 from halo_weave.session.hub import Hub
 from halo_weave.session.settings import WindowSettings
-from halo_weave.session.window import Window
-from halo_weave.tools.opening import opened_toolboxes
+from halo_weave.session.window.window import Window
+from halo_weave.tools.factory import opened_toolboxes
 from halo_weave.tools.registry import Toolbox
 from halo_weave.weave.context import LiveChunk
 from windows import PLAIN, WORDS_ALONE, Clock, opened_hub, with_section

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.session.events import Event
-from halo_weave.session.turn import send
+from halo_weave.session.turn.turn import send
+from halo_weave.session.window.events import Event
 from tool_windows import hub_with_tools, tools
 
 WINDOW = "main"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from halo_weave.errors import StoreConflict
 from halo_weave.memory.memory import open_memory
-from halo_weave.tools.tree import MemoryTree
+from halo_weave.tools.tree.tree import MemoryTree
 
 PATH = "Counts/Shared"
 

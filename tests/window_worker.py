@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.session.events import Event
-from halo_weave.session.turn import send
+from halo_weave.session.turn.turn import send
+from halo_weave.session.window.events import Event
 from windows import opened_hub, weave, with_section
 
 WINDOW = "river"

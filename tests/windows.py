@@ -15,8 +15,8 @@ from halo_weave.memory.memory import Memory, open_memory
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.hub import Hub
 from halo_weave.session.settings import ChatSettings, WindowSettings, with_overrides
-from halo_weave.session.window import Window
-from halo_weave.session.words import ChunkSizes
+from halo_weave.session.window.window import Window
+from halo_weave.session.window.words import ChunkSizes
 from halo_weave.tools.registry import Toolbox
 from halo_weave.weave.context import LiveChunk
 from halo_weave.weave.settings import WeaveSettings

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from halo_weave import __version__
 from halo_weave.errors import HaloError, InputError, SettingError
-from halo_weave.terminal import memory_arguments, notes_arguments, tree_arguments
 from halo_weave.terminal.arguments import (
     Parser,
     add_command,
@@ -25,6 +24,7 @@ from halo_weave.terminal.arguments import (
     whole_number,
     with_settings,
 )
+from halo_weave.terminal.commands import memory_arguments, notes_arguments, tree_arguments
 
 if TYPE_CHECKING:
     from halo_weave.config import Settings
@@ -311,19 +311,19 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 def _chat(settings: "Settings", arguments: argparse.Namespace) -> int:
-    from halo_weave.terminal import chat
+    from halo_weave.terminal.chat import chat
 
     return chat.run(settings, arguments.window)
 
 
 def _mcp(settings: "Settings", _: argparse.Namespace) -> int:
-    from halo_weave.terminal import mcp_command
+    from halo_weave.terminal.commands import mcp as mcp_command
 
     return mcp_command.run(settings)
 
 
 def _doctor(settings: "Settings", arguments: argparse.Namespace) -> int:
-    from halo_weave.terminal import doctor
+    from halo_weave.terminal.commands import doctor
 
     return doctor.run(settings, as_json=arguments.json)
 
@@ -362,7 +362,7 @@ def _measuring(run: _Bench, in_words: _InWords | None = None) -> Callable[[argpa
 
         figures = msgspec.to_builtins(run(settings, arguments, output.notice))
         if arguments.save is not None:
-            from halo_weave.bench import results
+            from halo_weave.bench.results import results
 
             bench, data = arguments.parser.prog.split()[-1], getattr(arguments, "data", None)
             results.save(arguments.save, bench, arguments.words, figures, data)
@@ -400,13 +400,13 @@ def _bench_recall(settings: "Settings", arguments: argparse.Namespace, notice: _
 
 
 def _bench_restraint(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:
-    from halo_weave.bench import restraint
+    from halo_weave.bench.restraint import restraint
 
     return restraint.run(settings, arguments.data, arguments.repeats, notice)
 
 
 def _bench_keep(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:
-    from halo_weave.bench import keep
+    from halo_weave.bench.keep import keep
 
     return keep.run(
         settings,
@@ -419,7 +419,7 @@ def _bench_keep(settings: "Settings", arguments: argparse.Namespace, notice: _No
 
 
 def _bench_policies(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:
-    from halo_weave.bench import policies
+    from halo_weave.bench.policies import policies
 
     return policies.run(
         settings,
@@ -439,13 +439,13 @@ def _bench_policies(settings: "Settings", arguments: argparse.Namespace, notice:
 
 
 def _policies_in_words(figures: Mapping[str, Any]) -> Iterable[str]:
-    from halo_weave.bench.policies_figures import table
+    from halo_weave.bench.policies.figures import table
 
     return table(figures)
 
 
 def _bench_results(arguments: argparse.Namespace) -> int:
-    from halo_weave.bench import results
+    from halo_weave.bench.results import results
     from halo_weave.terminal import output
 
     made_of = results.make(arguments.folder, arguments.page, arguments.readme)
@@ -454,7 +454,7 @@ def _bench_results(arguments: argparse.Namespace) -> int:
 
 
 def _keep_in_words(figures: Mapping[str, Any]) -> Iterable[str]:
-    from halo_weave.bench.keep_figures import table
+    from halo_weave.bench.keep.figures import table
 
     return table(figures)
 
@@ -466,6 +466,6 @@ def _bench_turn(settings: "Settings", arguments: argparse.Namespace, notice: _No
 
 
 def _bench_scale(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:
-    from halo_weave.bench import scale
+    from halo_weave.bench.scale import scale
 
     return scale.run(settings, arguments.chunks or scale.SIZES, notice)

@@ -20,7 +20,7 @@ from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.protocol import Attention, Placed
 from halo_weave.server.running import serving
 from halo_weave.server.runtime.program import Program, SettingsLayers
-from halo_weave.session.turn import send
+from halo_weave.session.turn.turn import send
 
 Notify = Callable[[str], None]
 LIVING_TOKENS, TOKENS_PER_S, MEASURED_S = 20_000, 30, 10

@@ -28,7 +28,7 @@ from halo_weave.memory.vectors.index import VectorIndex
 from halo_weave.memory.vectors.unit import Vectors
 from halo_weave.paths import bundled_model_path, cache_folder
 from halo_weave.records.chunks import Chunk, ChunkKey
-from halo_weave.session.recalling import FOUND_AT_MOST
+from halo_weave.session.turn.recalling import FOUND_AT_MOST
 from halo_weave.text.chunking import chunks_of
 from halo_weave.weave import resurrection
 from halo_weave.weave.resurrection import Candidate, Dormant, StartingBrightness

@@ -10,17 +10,17 @@ from statistics import median
 import msgspec
 
 from halo_weave import paths
-from halo_weave.bench.made_up_memory import DATABASE, made_up_memory
+from halo_weave.bench.scale.made_up_memory import DATABASE, made_up_memory
 from halo_weave.config import Settings
 from halo_weave.engine.factory import open_engine
 from halo_weave.engine.protocol import GenerationSettings
 from halo_weave.memory.embedders.embedder import open_embedder
 from halo_weave.memory.memory import open_memory
 from halo_weave.session.hub import Hub
-from halo_weave.session.replying import Figures
 from halo_weave.session.settings import WindowSettings
-from halo_weave.session.turn import send
-from halo_weave.session.words import ChunkSizes
+from halo_weave.session.turn.replying import Figures
+from halo_weave.session.turn.turn import send
+from halo_weave.session.window.words import ChunkSizes
 from halo_weave.weave.settings import WeaveSettings
 
 Notify = Callable[[str], None]

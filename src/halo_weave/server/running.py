@@ -14,10 +14,8 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from halo_weave import paths
-from halo_weave.background import BackgroundThread
 from halo_weave.engine.server_connection import is_loopback
 from halo_weave.errors import SettingError
-from halo_weave.quiet_log import log_quietly
 from halo_weave.server.app import create_app
 from halo_weave.server.http.connections import (
     ConnectionLimits,
@@ -28,6 +26,8 @@ from halo_weave.server.http.connections import (
 from halo_weave.server.http.security import TOKEN_FILE, stored_token
 from halo_weave.server.kobold.server import listen
 from halo_weave.server.runtime.program import Program, layers_of
+from halo_weave.system.background import BackgroundThread
+from halo_weave.system.quiet_log import log_quietly
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8642
 _PORTS_TRIED = 100

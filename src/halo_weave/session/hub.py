@@ -13,10 +13,10 @@ from halo_weave.errors import InputError
 from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import utc_now
 from halo_weave.records.windows import WindowOutline
-from halo_weave.session.opening import checked_name, new_window, reopened
 from halo_weave.session.settings import WindowSettings
-from halo_weave.session.window import Surroundings, Window
-from halo_weave.session.words import ChunkSizes
+from halo_weave.session.window.restoring import checked_name, new_window, new_window_id, reopened
+from halo_weave.session.window.window import Surroundings, Window
+from halo_weave.session.window.words import ChunkSizes
 from halo_weave.tools.registry import Toolbox
 
 
@@ -59,7 +59,7 @@ class Hub:
             with self._naming:
                 outline = self._find(name)  # somebody else may have made it meanwhile
                 if outline is None:
-                    return self._keep(new_window(self._around, name))
+                    return self._begin(name)
         with self._door(outline.id):
             window = self._known(outline.id)
             if window is not None:
@@ -68,6 +68,12 @@ class Hub:
             if record is None:
                 raise InputError(f"The window {name} was deleted just now.")
             return self._keep(reopened(self._around, record))
+
+    def _begin(self, name: str) -> Window:
+        """A new window, whose door is shut until it is known here: others find it as soon as it is saved."""
+        window_id = new_window_id()
+        with self._door(window_id):
+            return self._keep(new_window(self._around, name, window_id))
 
     def windows(self) -> list[WindowListing]:
         """Those that were saved last come first."""

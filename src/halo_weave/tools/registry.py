@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 from halo_weave.errors import HaloError, InputError
 from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import utc_now
-from halo_weave.tools.calls import AskedFor, parse_call
-from halo_weave.tools.note_tools import note_tools
-from halo_weave.tools.notes import Notes
+from halo_weave.tools.calls.calls import AskedFor, parse_call
+from halo_weave.tools.notes.notes import Notes
+from halo_weave.tools.notes.tools import note_tools
 from halo_weave.tools.remembering import Remembering, remember_tool
 from halo_weave.tools.search_tool import search_tool
 from halo_weave.tools.tool import Asker, Tool, ToolOutcome, failed
-from halo_weave.tools.tree import MemoryTree
-from halo_weave.tools.tree_tools import tree_tools
+from halo_weave.tools.tree.tools import tree_tools
+from halo_weave.tools.tree.tree import MemoryTree
 
 _log = logging.getLogger(__name__)
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import utc_now
-from halo_weave.transfer.browser_export import is_browser_export, with_whole_characters
-from halo_weave.transfer.browser_import import import_browser_export
+from halo_weave.transfer.browser.export import is_browser_export, with_whole_characters
+from halo_weave.transfer.browser.importing import import_browser_export
 from halo_weave.transfer.outcome import Imported, ProgressCallback, no_progress
-from halo_weave.transfer.own_format import is_own_format
-from halo_weave.transfer.own_import import import_own_format
+from halo_weave.transfer.own.format import is_own_format
+from halo_weave.transfer.own.importing import import_own_format
 from halo_weave.transfer.reading import LARGEST_DOCUMENT_BYTES, opened
 from halo_weave.transfer.refusal import refusal
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from threading import Condition
 
-from halo_weave.background import BackgroundThread, count_failure, failure_in_words
 from halo_weave.errors import EmbedderError, HaloError
+from halo_weave.system.background import BackgroundThread, count_failure, failure_in_words
 
 Work = Callable[[list[int]], object]
 """Embeds chunks by their ids."""

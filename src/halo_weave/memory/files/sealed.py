@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from halo_weave.private_files import make_private_folder
+from halo_weave.system.private_files import make_private_folder
 
 MARK_BYTES = 8
 _TRAILER = struct.Struct(f"<II{MARK_BYTES}s")

@@ -12,7 +12,7 @@ from halo_weave.memory.files.partial import new_file, partial_file, partial_fold
 from halo_weave.memory.sqlite import checksums, wishes
 from halo_weave.memory.sqlite.errors import UNREADABLE, read_only, store_error
 from halo_weave.memory.sqlite.schema import APPLICATION_ID, MIGRATIONS
-from halo_weave.private_files import make_private_folder
+from halo_weave.system.private_files import make_private_folder
 
 _OLDEST_SQLITE = (3, 37, 0)
 _WRITER_CACHE_KIB = 32 * 1024

@@ -17,7 +17,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.background import BackgroundThread
 from halo_weave.errors import HaloError
 from halo_weave.memory.background_priority import give_way
 from halo_weave.memory.files.lock import FileLock
@@ -26,8 +25,9 @@ from halo_weave.memory.vectors.approximate import ApproximateIndex, open_index, 
 from halo_weave.memory.vectors.building import write_index_file
 from halo_weave.memory.vectors.exact import ExactIndex
 from halo_weave.memory.vectors.nearest import Ids, Nearest, Similarities, best_first, best_of, similarities_to
-from halo_weave.private_files import make_private_folder
 from halo_weave.records.chunks import VectorChanges
+from halo_weave.system.background import BackgroundThread
+from halo_weave.system.private_files import make_private_folder
 
 EXACT_UP_TO_CHUNKS = 50_000
 

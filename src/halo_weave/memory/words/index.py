@@ -16,7 +16,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.background import BackgroundThread
 from halo_weave.errors import HaloError
 from halo_weave.memory.background_priority import give_way
 from halo_weave.memory.files.lock import FileLock
@@ -35,6 +34,7 @@ from halo_weave.memory.words.index_file import (
 from halo_weave.memory.words.recent import RecentWords
 from halo_weave.memory.words.tokenizer import Tokenizer
 from halo_weave.records.chunks import PART, WordMatch
+from halo_weave.system.background import BackgroundThread
 
 INDEX_FROM_CHUNKS = 4_000
 

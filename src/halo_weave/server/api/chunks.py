@@ -12,8 +12,8 @@ from halo_weave.server.api.shapes import Key, KeyText
 from halo_weave.server.http.endpoints import Call, Endpoint, key_of_text
 from halo_weave.server.http_errors import NotFound
 from halo_weave.server.runtime.feed import Feed
-from halo_weave.session import actions
-from halo_weave.session.describing import named
+from halo_weave.session.actions import actions
+from halo_weave.session.window.chunk_json import named
 
 T = TypeVar("T")
 _MOST_KEYS = 10_000

@@ -12,8 +12,8 @@ from halo_weave.records.windows import BurialPlace, BurialRecord
 from halo_weave.server.api.shapes import Key
 from halo_weave.server.runtime.deletions import Deletion
 from halo_weave.server.runtime.program import Program
-from halo_weave.session.describing import named
-from halo_weave.session.window import Window
+from halo_weave.session.window.chunk_json import named
+from halo_weave.session.window.window import Window
 
 SHOWN_KEYS = 100
 

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 
 import msgspec
 
-from halo_weave import __version__, background
+from halo_weave import __version__
 from halo_weave.server.api import status
 from halo_weave.server.http.endpoints import Call, Endpoint, PlainText
 from halo_weave.server.runtime.engine_keeper import EngineState
 from halo_weave.server.runtime.program import Program
+from halo_weave.system import background
 
 _READINESS: dict[EngineState, str] = {
     "ready": "ready",

@@ -16,7 +16,7 @@ from halo_weave.server.http.endpoints import Call, Endpoint
 from halo_weave.server.http_errors import NotFound, TooLarge
 from halo_weave.server.runtime.jobs import Job, JobHandle
 from halo_weave.server.runtime.program import Program
-from halo_weave.session.describing import named, outlined
+from halo_weave.session.window.chunk_json import named, outlined
 
 _MOST_RENDERED_CHARACTERS = 2_000_000
 

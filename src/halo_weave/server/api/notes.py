@@ -8,8 +8,8 @@ import msgspec
 from halo_weave.records.notes import NotesRecord
 from halo_weave.server.http.endpoints import Call, Endpoint
 from halo_weave.server.http_errors import NotFound
-from halo_weave.tools.jq_process import LONGEST_FILTER
-from halo_weave.tools.notes import GONE, NotesChange
+from halo_weave.tools.jq.process import LONGEST_FILTER
+from halo_weave.tools.notes.notes import GONE, NotesChange
 
 ORIGIN = "page"
 _INDENT = 2

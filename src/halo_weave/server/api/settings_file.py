@@ -10,7 +10,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
 from halo_weave.errors import SettingError
-from halo_weave.private_files import make_private_folder
+from halo_weave.system.private_files import make_private_folder
 
 
 def changed(text: str, values: Mapping[str, Any]) -> str:

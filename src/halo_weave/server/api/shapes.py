@@ -8,7 +8,7 @@ import msgspec
 from halo_weave.records.roles import Role
 from halo_weave.server.runtime.engine_keeper import EngineState
 from halo_weave.server.runtime.jobs import Job
-from halo_weave.session.events import Kind
+from halo_weave.session.window.events import Kind
 
 LongText = Annotated[str, msgspec.Meta(max_length=4_000_000)]
 KeyText = Annotated[str, msgspec.Meta(max_length=10_100)]

@@ -7,7 +7,7 @@ from halo_weave.errors import HaloError
 from halo_weave.records.windows import WindowOutline
 from halo_weave.server.api.shapes import AbilityShape, EngineStatus, MemoryStatus, Status, WindowEntry
 from halo_weave.server.runtime.program import Program, SavedSize
-from halo_weave.session.saved_window import SavedWindow, decoded
+from halo_weave.session.window.saved_window import SavedWindow, decoded
 
 _NOT_YET = AbilityShape(False, "The model is not there yet.")
 

@@ -26,8 +26,8 @@ from halo_weave.server.api.tree_shapes import (
 )
 from halo_weave.server.http.endpoints import Call, Endpoint
 from halo_weave.server.http_errors import NotFound
-from halo_weave.session.describing import named
-from halo_weave.tools.tree import Entry, MemoryTree, Saved, TreeNode, UnknownPath
+from halo_weave.session.window.chunk_json import named
+from halo_weave.tools.tree.tree import Entry, MemoryTree, Saved, TreeNode, UnknownPath
 
 ORIGIN = "page"
 """What the history says of who changed an entry."""

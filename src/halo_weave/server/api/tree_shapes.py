@@ -7,7 +7,7 @@ import msgspec
 
 from halo_weave.records.roles import Role
 from halo_weave.server.api.shapes import Key
-from halo_weave.tools.tree import CONTEXT_TOKENS, RECENCY_BIAS
+from halo_weave.tools.tree.tree import CONTEXT_TOKENS, RECENCY_BIAS
 
 PathText = Annotated[str, msgspec.Meta(max_length=2000)]
 Version = Annotated[int, msgspec.Meta(ge=1, le=2**62)]

@@ -11,10 +11,11 @@ from halo_weave.records.numbers import number_of_text, text_of_number
 from halo_weave.server.api import status
 from halo_weave.server.api.shapes import KeyText, LongText, WindowEntry, WindowState
 from halo_weave.server.http.endpoints import Call, Endpoint
-from halo_weave.session import actions, reflection, turn
-from halo_weave.session.capture import Capture, start_capture, stop_capture
-from halo_weave.session.opening import checked_name
-from halo_weave.session.room import require_room
+from halo_weave.session.actions import actions, reflection
+from halo_weave.session.actions.capture import Capture, start_capture, stop_capture
+from halo_weave.session.turn import turn
+from halo_weave.session.turn.capacity import require_room
+from halo_weave.session.window.restoring import checked_name
 
 Name = Annotated[str, msgspec.Meta(max_length=1000)]
 

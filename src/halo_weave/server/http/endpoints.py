@@ -21,7 +21,7 @@ from halo_weave.server.http_errors import NotAllowed, TooLarge, status_of
 from halo_weave.server.runtime.downloads import Download, DownloadResponse
 from halo_weave.server.runtime.feed import Feed
 from halo_weave.server.runtime.program import Program
-from halo_weave.session.window import Window
+from halo_weave.session.window.window import Window
 
 LARGEST_BODY_BYTES = 8 * 1024 * 1024
 LARGEST_FILE_BYTES = 4 * 1024**3

@@ -36,7 +36,6 @@ from halo_weave.engine.kobold_protocol.wire import (
 from halo_weave.engine.protocol import Engine
 from halo_weave.engine.server_connection import is_loopback
 from halo_weave.errors import SettingError
-from halo_weave.quiet_log import log_quietly
 from halo_weave.records.tokens import Token
 from halo_weave.server.http.connections import bounded_http, usual_limits
 from halo_weave.server.kobold.context_routes import ContextRoutes
@@ -52,6 +51,7 @@ from halo_weave.server.kobold.exchange import (
 )
 from halo_weave.server.kobold.generation import Generations, PreparedGeneration, require_vocabulary, with_start
 from halo_weave.server.kobold.sessions import Sessions, StatelessContexts
+from halo_weave.system.quiet_log import log_quietly
 
 _KOBOLD_API_VERSION = "1.2.5"
 _KOBOLDCPP_VERSION = "1.100"

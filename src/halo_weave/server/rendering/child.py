@@ -9,8 +9,8 @@ import signal
 import sys
 from contextlib import suppress
 
-from halo_weave.child_process import READY
 from halo_weave.server.rendering.markdown import rendered
+from halo_weave.system.child_process import READY
 
 LONGEST_S = 2.0
 """Of the processor's time for a text, so that it does not count what else the machine does."""

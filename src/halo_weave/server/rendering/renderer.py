@@ -12,9 +12,9 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 
-from halo_weave.child_process import ChildProcess
 from halo_weave.errors import HaloError
 from halo_weave.server.rendering.plain_text import plain
+from halo_weave.system.child_process import ChildProcess
 
 _PROGRAM = ("-m", "halo_weave.server.rendering.child")
 _LONGEST_S = 10.0

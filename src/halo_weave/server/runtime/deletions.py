@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import AuditEntry, ChunkKey
-from halo_weave.session.deleting import SUPERSEDED
-from halo_weave.session.news import News
-from halo_weave.session.revival import WINDOW
+from halo_weave.session.window.audit_cursor import News
+from halo_weave.session.window.deleting import SUPERSEDED
+from halo_weave.session.window.reviving import WINDOW
 
 
 class Deletion(NamedTuple):

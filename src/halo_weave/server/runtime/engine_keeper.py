@@ -5,10 +5,10 @@ import threading
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from halo_weave.background import BackgroundThread, count_failure
 from halo_weave.engine.protocol import Engine
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import EngineUnavailable, HaloError
+from halo_weave.system.background import BackgroundThread, count_failure
 
 EngineState = Literal["loading", "ready", "away"]
 OpenEngine = Callable[[EngineSettings], Engine]

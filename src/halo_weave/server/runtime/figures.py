@@ -3,7 +3,7 @@
 import threading
 from collections import Counter
 
-from halo_weave.session.events import Event
+from halo_weave.session.window.events import Event
 
 
 class TurnFigures:

@@ -8,9 +8,9 @@ from typing import Literal
 
 import msgspec
 
-from halo_weave.background import BackgroundThread, count_failure
 from halo_weave.errors import HaloError
 from halo_weave.server.http_errors import Busy, NotFound
+from halo_weave.system.background import BackgroundThread, count_failure
 
 JobKind = Literal["import", "reembed"]
 JobState = Literal["running", "done", "failed", "stopped"]

@@ -14,7 +14,6 @@ from halo_weave.engine.factory import open_engine
 from halo_weave.engine.protocol import Engine
 from halo_weave.errors import EngineUnavailable, StoreUnavailable, WindowBusy
 from halo_weave.memory.memory import open_memory
-from halo_weave.private_files import make_private_folder
 from halo_weave.server.http_errors import NotFound
 from halo_weave.server.rendering.renderer import Rendering
 from halo_weave.server.runtime.deletions import Deletions
@@ -26,11 +25,12 @@ from halo_weave.server.runtime.jobs import Jobs
 from halo_weave.server.runtime.status_broadcast import Bulletin
 from halo_weave.server.runtime.temporary_files import TemporaryFiles
 from halo_weave.server.runtime.turn_queue import TurnQueue
+from halo_weave.session.actions.reflection import Reflecting
 from halo_weave.session.hub import Hub
-from halo_weave.session.reflection import Reflecting
-from halo_weave.session.window import Window
-from halo_weave.session.words import ChunkSizes
-from halo_weave.tools.opening import opened_toolboxes
+from halo_weave.session.window.window import Window
+from halo_weave.session.window.words import ChunkSizes
+from halo_weave.system.private_files import make_private_folder
+from halo_weave.tools.factory import opened_toolboxes
 
 _STOPPED_WITHIN_S = 10.0
 _log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from halo_weave.memory.files.lock import FileLock
 from halo_weave.memory.files.partial import try_lock
-from halo_weave.private_files import make_private_folder
+from halo_weave.system.private_files import make_private_folder
 
 _LOCK_FILE = "lock"
 _PATIENCE_S = 10.0

@@ -8,10 +8,10 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
-from halo_weave.background import BackgroundThread, count_failure
 from halo_weave.errors import EngineUnavailable, HaloError, StoreUnavailable, WindowBusy
-from halo_weave.session.reloading import error_in_words
-from halo_weave.session.window import Window
+from halo_weave.session.window.reloading import error_in_words
+from halo_weave.session.window.window import Window
+from halo_weave.system.background import BackgroundThread, count_failure
 
 _STOP_AGAIN_S = 0.05
 _THREAD = "turns"

@@ -1,0 +1,206 @@
+"""Does brightness know what to keep? The model reads conversations, and questions tell what should have been kept."""
+
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.bench import plots
+from halo_weave.bench.conversations import Question, read_conversations
+from halo_weave.bench.keep import life as keep_life
+from halo_weave.bench.keep import plots as keep_plots
+from halo_weave.bench.keep import ranking
+from halo_weave.bench.keep.attention_cache import AttentionCache, Recording
+from halo_weave.bench.keep.feeding import FedConversation, feed_all
+from halo_weave.bench.keep.figures import SHARES, Outcome, summary
+from halo_weave.bench.keep.ranking import Values
+from halo_weave.config import Settings
+from halo_weave.engine.factory import open_engine
+from halo_weave.errors import InputError
+from halo_weave.paths import cache_folder
+from halo_weave.weave import pruning
+from halo_weave.weave.brightness import make_scorer
+
+CURVE = (10, 20, 25, 30, 40, 50, 60, 70, 80, 90)
+Progress = Callable[[str], None]
+Kept = NDArray[np.bool_]
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A question with the chunks of its conversation that hold evidence."""
+
+    question: Question
+    conversation: int
+    evidence: NDArray[np.int64]
+
+
+class Measured(NamedTuple):
+    """What came of a file: `orders` and `ablated` are the names of what was measured besides the controls."""
+
+    outcome: Outcome
+    orders: tuple[str, ...]
+    ablated: tuple[str, ...]
+    fading: keep_plots.Fading
+
+
+def run(
+    settings: Settings,
+    data: Path,
+    *,
+    tokens: int | None = None,
+    details: Path | None = None,
+    plot: Path | None = None,
+    on_progress: Progress = lambda _: None,
+) -> dict[str, Any]:
+    """`tokens`: how much of each conversation is fed; None for the context of the settings."""
+    if plot is not None:
+        plots.require_plots(plot)
+    conversations = read_conversations(data)
+    context_tokens = settings.engine.context_tokens if tokens is None else tokens
+    with closing(open_engine(msgspec.structs.replace(settings.engine, context_tokens=context_tokens))) as engine:
+        limit = engine.facts.usable_context
+        fed = feed_all(engine, conversations, settings.chat.system_prompt, limit)
+        asked = questions_of(fed, conversations.questions)
+        if not asked:
+            raise InputError(f"No evidence lies within the first {limit} tokens of any conversation of {data}.")
+        cache = AttentionCache(cache_folder() / "bench-attention", engine)
+        measured = measure_all(settings, fed, asked, lambda one: cache.recording(one, on_progress), on_progress)
+        on_progress("whole conversations")
+        whole = feed_all(engine, conversations, settings.chat.system_prompt, sys.maxsize)
+        budget = settings.weave.budget(limit)
+        recent_tokens = settings.weave.recent_tokens(budget)
+        life = keep_life.measure(whole, conversations.questions, budget=budget, recent_tokens=recent_tokens)
+    default = default_order(settings)
+    if details is not None:
+        write_details(details, asked, fed, measured.outcome, (*measured.orders, *ranking.CONTROLS))
+    if plot is not None:
+        compared = dict.fromkeys(("magnitude_v3", *ranking.CONTROLS, default))
+        curves = {name: measured.outcome.curve(name) for name in compared}
+        plots.save(keep_plots.draw(curves, measured.fading, settings.brightness.scorer), plot)
+    return {
+        **summary(measured.outcome, default, measured.orders, measured.ablated),
+        "questions": len(asked),
+        "conversations": len({one.conversation for one in asked}),
+        "tokens": limit,
+        "model": engine.facts.name,
+        "life": life,
+    }
+
+
+def default_order(settings: Settings) -> str:
+    return ranking.WORTH if settings.weave.keeps_by == "worth" else settings.brightness.scorer
+
+
+def measure_all(
+    settings: Settings,
+    fed: Sequence[FedConversation],
+    asked: Sequence[Asked],
+    recorded: Callable[[FedConversation], Recording],
+    on_progress: Progress = lambda _: None,
+) -> Measured:
+    """Questions are measured conversation by conversation; those about which nothing is asked are left out."""
+    figures = Measured(Outcome(), (), (), keep_plots.Fading())
+    chance = np.random.default_rng(1)
+    for place, conversation in enumerate(fed):
+        here = [one for one in asked if one.conversation == place]
+        if not here:
+            continue
+        on_progress(f"conversation {place + 1} of {len(fed)}: {len(conversation.token_ids)} tokens")
+        recording = recorded(conversation)
+        peaks = ranking.scored(settings.brightness, conversation, recording)
+        own = peaks[settings.brightness.scorer]
+        orders = {ranking.WORTH: ranking.worths(conversation, own), **peaks}
+        ablated = ranking.ablated(conversation, own)
+        alone = {name: [order] for name, order in (*orders.items(), *ablated.items())}
+        measure(figures.outcome, conversation, here, alone | ranking.controls(conversation, chance))
+        measure_pruned(figures.outcome, conversation, here, orders[default_order(settings)])
+        evidence = np.unique(np.concatenate([one.evidence for one in here]))
+        moments = ranking.moments(make_scorer(settings.brightness), conversation, recording)
+        figures.fading.add(moments, evidence, conversation)
+        figures = figures._replace(orders=tuple(orders), ablated=tuple(ablated))
+    return figures
+
+
+def questions_of(fed: Sequence[FedConversation], questions: Sequence[Question]) -> list[Asked]:
+    """The questions of whose evidence anything was fed; what was not fed cannot be kept and does not count."""
+    places = {conversation.name: place for place, conversation in enumerate(fed)}
+    asked = []
+    for question in questions:
+        place = places.get(question.conversation)
+        if place is not None and len(evidence := fed[place].evidence(question)):
+            asked.append(Asked(question, place, evidence))
+    return asked
+
+
+def kept(values: Values, sizes: NDArray[np.int64], share: float) -> Kept:
+    """The best until `share` percent of the tokens are used; what does not fit any more is passed over.
+
+    Of equals the newest is kept, as pruning does.
+    """
+    budget, used = share / 100 * sizes.sum(), 0
+    chosen = np.zeros(len(sizes), dtype=bool)
+    for place in np.lexsort((-np.arange(len(sizes)), -values)):
+        if used + sizes[place] <= budget:
+            chosen[place] = True
+            used += sizes[place]
+    return chosen
+
+
+def measure(
+    outcome: Outcome, fed: FedConversation, asked: Sequence[Asked], orders: Mapping[str, Sequence[Values]]
+) -> None:
+    """Where an order has several variants, their mean counts."""
+    sizes = fed.sizes
+    for name, variants in orders.items():
+        for share in sorted({*SHARES, *CURVE}):
+            contexts = [kept(values, sizes, share) for values in variants]
+            for one in asked:
+                outcome.add(name, share, float(np.mean([survived(one, sizes, context) for context in contexts])))
+
+
+def measure_pruned(outcome: Outcome, fed: FedConversation, asked: Sequence[Asked], values: Values) -> None:
+    """The same by the rules of pruning, under which what lives keeps its anchors."""
+    sizes, chunks = fed.sizes, fed.living(range(len(fed.chunks)), values)
+    places = {chunk.key: place for place, chunk in enumerate(chunks)}
+    for share in SHARES:
+        plan = pruning.plan(chunks, budget=max(1, math.floor(share / 100 * sizes.sum())))
+        context = np.ones(len(sizes), dtype=bool)
+        context[[places[burial.key] for burial in plan.burials]] = False
+        for one in asked:
+            outcome.add("pruned", share, survived(one, sizes, context))
+
+
+def survived(asked: Asked, sizes: NDArray[np.int64], context: Kept) -> float:
+    """Percent of the evidence's tokens that were kept."""
+    own = sizes[asked.evidence]
+    return float(100 * own[context[asked.evidence]].sum() / own.sum())
+
+
+def write_details(
+    path: Path, asked: Sequence[Asked], fed: Sequence[FedConversation], outcome: Outcome, names: Sequence[str]
+) -> None:
+    """One JSON object a line for each question."""
+    # Questions were measured conversation by conversation.
+    ordered = sorted(asked, key=lambda one: one.conversation)
+    try:
+        with path.open("wb") as file:
+            for number, one in enumerate(ordered):
+                row = {
+                    "conversation": one.question.conversation,
+                    "question": one.question.text,
+                    "category": one.question.category,
+                    "evidence_tokens": int(fed[one.conversation].sizes[one.evidence].sum()),
+                    "kept": {
+                        name: {str(share): round(outcome.of(name, share)[number], 2) for share in SHARES}
+                        for name in names
+                    },
+                }
+                file.write(msgspec.json.encode(row) + b"\n")
+    except OSError as error:
+        raise InputError(f"The details cannot be written to {path}: {error.strerror}.") from error

@@ -1,0 +1,111 @@
+"""Orders in which chunks of a conversation could be kept: by scorers, by what they are worth, and by plain controls."""
+
+from collections.abc import Iterator, Sequence
+from typing import get_args
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.bench.keep.attention_cache import Recording
+from halo_weave.bench.keep.feeding import FedConversation
+from halo_weave.weave import worth
+from halo_weave.weave.brightness import (
+    NEW_BRIGHTNESS,
+    Scorer,
+    ScorerName,
+    ScorerSettings,
+    Sight,
+    State,
+    make_scorer,
+    problem,
+)
+from halo_weave.weave.worth import Said
+
+Values = NDArray[np.float64]
+"""One for each chunk; the largest are kept first, and of equals the newest."""
+
+SHUFFLES = 20
+CONTROLS = ("random", "fifo", "length", "user_first")
+WORTH = "worth"
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """How bright the chunks were when a turn was written; those from `chunks` on were not there yet."""
+
+    place: int
+    chunks: int
+    peaks: Values
+
+
+def scored(settings: ScorerSettings, fed: FedConversation, recording: Recording) -> dict[str, Values]:
+    """The peak brightness of each chunk, by all scorers."""
+    return {
+        name: peaks_at_end(make_scorer(msgspec.structs.replace(settings, scorer=name)), fed, recording)
+        for name in get_args(ScorerName)
+    }
+
+
+def worths(fed: FedConversation, peaks: Values) -> Values:
+    return worth.worths(said_in(fed, peaks))
+
+
+def ablated(fed: FedConversation, peaks: Values) -> dict[str, Values]:
+    """Each part of the worth alone, and the worth without it."""
+    said = said_in(fed, peaks)
+    return {f"only_{name}": part(said) for name, part in worth.PARTS.items()} | {
+        f"without_{name}": without(name, said) for name in worth.PARTS
+    }
+
+
+def without(name: str, said: Sequence[Said]) -> Values:
+    """The worth without one of its parts; what is taken away again would leave traces that decide between equals."""
+    return sum((part(said) for other, part in worth.PARTS.items() if other != name), np.zeros(len(said)))
+
+
+def controls(fed: FedConversation, chance: np.random.Generator) -> dict[str, list[Values]]:
+    """Several orders where chance has a part."""
+    order = np.arange(len(fed.chunks), dtype=np.float64)
+    by_user = np.array([chunk.role == "user" for chunk in fed.chunks], dtype=np.float64)
+    return {
+        "random": [chance.permutation(order) for _ in range(SHUFFLES)],
+        "fifo": [order],
+        "length": [fed.sizes.astype(np.float64)],
+        "user_first": [by_user],
+    }
+
+
+def said_in(fed: FedConversation, peaks: Values) -> list[Said]:
+    return [Said(chunk.role, chunk.texts, float(peak)) for chunk, peak in zip(fed.chunks, peaks, strict=True)]
+
+
+def peaks_at_end(scorer: Scorer, fed: FedConversation, recording: Recording) -> Values:
+    peaks = np.full(len(fed.chunks), NEW_BRIGHTNESS)
+    for moment in moments(scorer, fed, recording):
+        peaks = moment.peaks
+    return peaks
+
+
+def moments(scorer: Scorer, fed: FedConversation, recording: Recording) -> Iterator[Moment]:
+    """Score what was recorded as a window would have: what is under way is not scored, nor are frames."""
+    state: State = scorer.fresh(len(fed.token_ids))
+    rows = iter(recording)
+    for number, turn in enumerate(fed.turns):
+        if turn.role != "assistant":
+            continue
+        scored = _scored(fed, number)
+        for _ in range(turn.start - 1, turn.end):
+            observer, attention = next(rows)
+            if problem(attention, observer + 1) is None:
+                sight = Sight(attention, scored[: observer + 1])
+                scorer.observe(state[:, : observer + 1], sight)
+        peaks = np.array([state[0, one.start : one.end].max() for one in fed.chunks], dtype=np.float64)
+        yield Moment(turn.end, sum(chunk.start < turn.end for chunk in fed.chunks), peaks)
+
+
+def _scored(fed: FedConversation, turn: int) -> NDArray[np.bool_]:
+    scored = np.zeros(len(fed.token_ids), dtype=bool)
+    under_way = fed.exchange_of(turn)
+    for chunk in fed.chunks:
+        scored[chunk.start : chunk.end] = chunk.turn < under_way.start
+    return scored

@@ -1,0 +1,162 @@
+"""Asking a conversation's questions under one policy."""
+
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import closing, contextmanager
+from typing import NamedTuple
+
+from halo_weave.bench.policies.figures import CEILING, HALO, REREAD, SHARES
+from halo_weave.bench.policies.outcomes import Outcome, Row
+from halo_weave.bench.policies.reading import behind, expectation
+from halo_weave.bench.policies.retrieval import (
+    NOTHING_LIVES,
+    Ceiling,
+    Situation,
+    appended,
+    decoded_per_exchange,
+    in_order_of_time,
+)
+from halo_weave.bench.policies.stream import Asked, Chat, StreamMemory
+from halo_weave.bench.policies.window import Keeping, PolicyWindow, exchanges
+from halo_weave.engine import turns
+from halo_weave.engine.llamacpp.context import LlamaContext
+from halo_weave.engine.llamacpp.engine import LlamaEngine
+from halo_weave.session.settings import WindowSettings
+
+ANSWER_TOKENS = 64
+"""The longest part of an answer that counts."""
+KEEPING = {
+    "fifo": Keeping("newest", returns=False),
+    "sinks": Keeping("sinks", returns=False),
+    "h2o": Keeping("heavy", returns=False),
+    "fifo_return": Keeping("newest", returns=True),
+    "random_return": Keeping("chance", returns=True),
+    HALO: Keeping("bright", returns=True),
+}
+
+
+class Workshop(NamedTuple):
+    """`reading` is a context without attention, in which all but the edited one are read."""
+
+    engine: LlamaEngine
+    memory: StreamMemory
+    settings: WindowSettings
+    reading: LlamaContext
+
+
+class Found(NamedTuple):
+    """Outcomes by policy, and how many seconds the model spent on questions that were put to it."""
+
+    outcomes: dict[str, Outcome]
+    seconds_put: float
+
+
+class Asking:
+    def __init__(self, workshop: Workshop, chats: Mapping[str, Chat], sampled: Collection[int]) -> None:
+        self._workshop = workshop
+        self._chats = chats
+        self._sampled = sampled
+        self._put: Collection[int] = ()
+        self._seconds_put = 0.0
+        engine = workshop.engine
+        self._opening = turns.opening_tokens(engine, "user")
+        self._closing = [*turns.closing_tokens(engine, "user"), *turns.opening_tokens(engine, "assistant")]
+
+    def found(self, conversation: str, policy: str, budget: int, puts: bool) -> Found:
+        """Outcomes of the policy, and of others that are measured on the way."""
+        before, self._put = self._seconds_put, self._sampled if puts else ()
+        outcomes = self._outcomes(conversation, policy, budget)
+        return Found(outcomes, self._seconds_put - before)
+
+    def _outcomes(self, conversation: str, policy: str, budget: int) -> dict[str, Outcome]:
+        chat = self._chats[conversation]
+        if policy == CEILING:
+            return {policy: self._ceiling(chat)}
+        if policy in KEEPING:
+            return self._lived(chat, policy, budget)
+        return {policy: self._found(chat, policy, budget)}
+
+    def _lived(self, chat: Chat, policy: str, budget: int) -> dict[str, Outcome]:
+        with closing(self._window(chat, KEEPING[policy], budget)) as lived:
+            lived.live_through()
+            base, context = lived.window.life.layout().placed, self._workshop.reading
+            if policy == HALO:
+                assert isinstance(lived.window.engine_context, LlamaContext)
+                context = lived.window.engine_context
+            elif any(asked.number in self._put for asked in chat.asked):
+                with self._putting():
+                    context.sync(base, clean=True)
+            rows, reread, shares = list[Row](), list[Row](), {str(share): list[float]() for share in SHARES}
+            for asked in chat.asked:
+                with lived.asked(asked.question.text) as layout:
+                    situation = Situation.of(layout)
+                rows.append(self._row(asked, situation, context, clean=False))
+                if rows[-1].log_likelihood is not None:
+                    with self._putting():
+                        context.sync(base)
+                if policy == HALO:
+                    reread.append(self._row(asked, situation, self._workshop.reading, clean=True))
+                    for share in SHARES:
+                        shares[str(share)].append(self._evidence_at(share, lived, asked, rows[-1]))
+            per_turn = lived.decoded / max(1, lived.exchanges)
+        if policy == HALO:
+            return {HALO: Outcome(rows, per_turn, shares), REREAD: Outcome(reread)}
+        return {policy: Outcome(rows, per_turn)}
+
+    def _evidence_at(self, share: float, lived: PolicyWindow, asked: Asked, as_it_is: Row) -> float:
+        if not lived.gives_way_to(share):
+            return as_it_is.evidence
+        with lived.asked(asked.question.text, share) as layout:
+            return asked.percent_in(Situation.of(layout).keys)
+
+    def _found(self, chat: Chat, policy: str, budget: int) -> Outcome:
+        memory, reading = self._workshop.memory, self._workshop.reading
+        with closing(self._window(chat, NOTHING_LIVES, budget)) as empty:
+
+            def situation(text: str) -> Situation:
+                if policy == "rag_time":
+                    return in_order_of_time(empty, text)
+                return appended(empty.window, memory, text, budget)
+
+            lived = list[Situation]()
+            for message, reply in exchanges(chat.tail):
+                said = message or reply
+                assert said is not None
+                memory.until = said.start
+                lived.append(situation(said.text))
+            memory.until = chat.end
+            rows = [self._row(asked, situation(asked.question.text), reading, clean=True) for asked in chat.asked]
+            framed = len(self._opening) + len(self._closing)
+            return Outcome(rows, decoded_per_exchange(chat, lived, framed))
+
+    def _ceiling(self, chat: Chat) -> Outcome:
+        engine = self._workshop.engine
+        with closing(self._window(chat, NOTHING_LIVES, engine.facts.usable_context)) as empty:
+            ceiling = Ceiling(empty.window, chat)
+            room = engine.facts.usable_context - len(self._opening) - len(self._closing) - ANSWER_TOKENS
+            rows = []
+            for asked in chat.asked:
+                limit = room - len(engine.tokenize(asked.question.text))
+                rows.append(self._row(asked, ceiling.around(asked, limit), self._workshop.reading, clean=True))
+            return Outcome(rows)
+
+    def _row(self, asked: Asked, situation: Situation, context: LlamaContext, *, clean: bool) -> Row:
+        likelihood = None
+        if asked.number in self._put:
+            engine = self._workshop.engine
+            opening = [] if situation.opens_turn else self._opening
+            question = [*opening, *engine.tokenize(asked.question.text), *self._closing]
+            answer = engine.tokenize(str(asked.question.answer))[:ANSWER_TOKENS]
+            with self._putting():
+                likelihood = expectation(context, behind(situation.placed, question), answer, clean=clean)
+        return Row(asked.number, asked.percent_in(situation.keys), len(situation.placed), likelihood)
+
+    @contextmanager
+    def _putting(self) -> Iterator[None]:
+        started = time.monotonic()
+        yield
+        self._seconds_put += time.monotonic() - started
+
+    def _window(self, chat: Chat, keeping: Keeping, budget: int) -> PolicyWindow:
+        workshop = self._workshop
+        return PolicyWindow(workshop.engine, workshop.memory, workshop.settings, chat, keeping, budget)

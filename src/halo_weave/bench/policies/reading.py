@@ -1,0 +1,81 @@
+"""How the model reads a chat: with attention where a policy needs it, otherwise only counted; and what it expects.
+
+A reply that is given is read as it would have been written: the attention of a token that is read is that with which
+the next one would have been chosen.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from halo_weave.engine.llamacpp.context import LlamaContext
+from halo_weave.engine.protocol import Placed
+from halo_weave.errors import InputError
+from halo_weave.records.tokens import Token
+from halo_weave.session.window.window import Window
+from halo_weave.weave.brightness_tracker import Shining
+from halo_weave.weave.context import State
+from halo_weave.weave.layout import Layout, OpenTurn
+
+
+class Read(NamedTuple):
+    """What a turn cost in decoded tokens, and the state of the reply's tokens if attention was looked at."""
+
+    decoded: int
+    state: State | None
+
+
+class Reader:
+    def __init__(self, window: Window, *, attentive: bool) -> None:
+        self._window = window
+        self._attentive = attentive
+        self._known: set[Placed] = set()
+
+    def read(self, layout: Layout, opened: OpenTurn | None, words: Sequence[Token]) -> Read:
+        """Read a context and the words of a reply behind it."""
+        places = [] if opened is None else [layout.place_of(opened, opened.turn_start + n) for n in range(len(words))]
+        reply = [Placed(place, word.id) for place, word in zip(places, words, strict=True)]
+        if self._attentive:
+            return self._read_with_attention(layout, reply, words)
+        # State that left the context is kept, so that nothing is decoded twice.
+        unknown = {*layout.placed, *reply} - self._known
+        self._known |= unknown
+        return Read(len(unknown), None)
+
+    def _read_with_attention(self, layout: Layout, reply: list[Placed], words: Sequence[Token]) -> Read:
+        window, context = self._window, self._window.engine_context
+        if not reply:
+            return Read(context.sync(layout.placed).decoded, None)
+        immune = window.settings.weave.current_turn_immune
+        shining = Shining(
+            window.scorer,
+            layout,
+            current=window.life.current if immune else (),
+            room=len(words),
+            scores_new=not immune,
+        )
+        before = context.sync(layout.placed[:-1])
+        report = context.sync([*layout.placed, *reply[:-1]], observe=True)
+        if report.reading is None or len(report.reading) < len(words):
+            raise InputError("The model gives no attention that could be measured.")
+        for number, row in enumerate(report.reading[-len(words) :]):
+            shining.observe(np.ascontiguousarray(row[: len(layout.placed) + number]))
+            shining.add()
+        if shining.malformed:
+            raise InputError(f"The model's attention cannot be used: {shining.last_problem}.")
+        shining.settle()
+        # The reply's last token is decoded with the next turn.
+        return Read(before.decoded + report.decoded, shining.new_state())
+
+
+def behind(placed: Sequence[Placed], tokens: Sequence[Token]) -> list[Placed]:
+    """A context that goes on with these tokens."""
+    first = placed[-1].position + 1 if placed else 0
+    return [*placed, *(Placed(first + place, token.id) for place, token in enumerate(tokens))]
+
+
+def expectation(context: LlamaContext, tokens: Sequence[Placed], answer: Sequence[Token], *, clean: bool) -> float:
+    """The mean logarithm of the probability of the answer's tokens behind these tokens."""
+    context.sync(tokens, clean=clean)
+    return float(context.log_probabilities([token.id for token in answer]).mean())

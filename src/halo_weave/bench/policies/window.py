@@ -1,0 +1,220 @@
+"""A window under a policy: the product's own pruning and resurrection, with another idea of what is dim.
+
+All policies differ only in what they think of a chunk and in whether anything returns. The turns of a chat pass through
+the window as they were said; the model reads the replies as if it wrote them. Message and reply stand on top of the
+budget, for all alike, as far as the model can see so much at once.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from halo_weave.bench.policies.reading import Reader
+from halo_weave.bench.policies.stream import Chat, Said, StreamMemory
+from halo_weave.engine.llamacpp.engine import LlamaEngine
+from halo_weave.records.chunks import Chunk, ChunkKey, utc_now
+from halo_weave.records.tokens import Token
+from halo_weave.records.windows import BurialRecord
+from halo_weave.session.settings import WindowSettings
+from halo_weave.session.turn.recalling import plan_recall
+from halo_weave.session.window.restoring import new_window, new_window_id
+from halo_weave.session.window.reviving import Reviver
+from halo_weave.session.window.window import Surroundings, Window
+from halo_weave.session.window.words import ChunkSizes
+from halo_weave.weave.brightness.settings import ScorerSettings
+from halo_weave.weave.layout import Layout, OpenTurn
+from halo_weave.weave.living import ANCHOR, TurnKey
+from halo_weave.weave.recent import newest_exchanges
+
+Kept = Literal["newest", "sinks", "heavy", "chance", "bright"]
+_HEAVY = ScorerSettings(scorer="cumulative", half_life=1_000_000, half_weight_distance=0)
+"""Attention summed up without fading or regard to distance, as in H2O (arXiv:2306.14048)."""
+
+
+_SPARE = 256
+"""For the system prompt and the frames of turns."""
+
+
+class Keeping(NamedTuple):
+    """What a policy keeps; if nothing returns, what lives may fill the whole budget. One that is not restrained fills
+    the room with the best that is found."""
+
+    kept: Kept
+    returns: bool
+    is_restrained: bool = True
+
+
+class _Reviver(Reviver):
+    """All chunks have the model's own tokens, and each is read and unpacked once."""
+
+    def __init__(self, memory: StreamMemory, window: Window) -> None:
+        super().__init__(memory.store, window.engine, window.scorer)
+        self._memory = memory
+
+    def tokens(self, chunk: Chunk) -> tuple[list[Token], bool]:
+        return self._memory.tokens(chunk), False
+
+    def turn_start(self, chunk: Chunk) -> int:
+        anchor = self._memory.chunk(ChunkKey(chunk.key.turn, ANCHOR, chunk.key.role))
+        return super().turn_start(chunk) if anchor is None else anchor.chunk.first_position
+
+
+class PolicyWindow:
+    def __init__(
+        self,
+        engine: LlamaEngine,
+        memory: StreamMemory,
+        settings: WindowSettings,
+        chat: Chat,
+        keeping: Keeping,
+        budget: int,
+    ) -> None:
+        if keeping.kept != "bright":
+            by_brightness = msgspec.structs.replace(settings.weave, keeps_by="brightness")
+            brightness = _HEAVY if keeping.kept == "heavy" else settings.brightness
+            settings = msgspec.structs.replace(settings, weave=by_brightness, brightness=brightness)
+        around = Surroundings(engine, memory, settings, ChunkSizes(1, 0), utc_now)
+        self.window = new_window(around, f"{chat.name} {keeping.kept} {budget}", new_window_id())
+        life = self.window.life
+        self.budget = budget
+        self._memory = memory
+        self._chat = chat
+        self._keeping = keeping
+        self._living = settings.weave.budget(budget) if keeping.returns else budget
+        life.follow(settings.weave, self._living, life.frames, _Reviver(memory, self.window))
+        self._reader = Reader(self.window, attentive=keeping.kept in ("heavy", "bright"))
+        self._chance = random.Random(chat.name)
+        self._standing: dict[ChunkKey, float] = {}
+        self._arrivals = 0
+        self.exchanges = 0
+        self.decoded = 0
+
+    def live_through(self) -> None:
+        """Let the chat's last part pass; the memory then holds all that stands before its end."""
+        for message, reply in exchanges([said for said in self._chat.tail if self._can_take(said)]):
+            self._exchange(message, reply)
+        self._memory.until = self._chat.end
+        self._leave_only(frozenset(), self._living)
+
+    @contextmanager
+    def asked(self, text: str, share: float | None = None) -> Iterator[Layout]:
+        """The context in which a question would be answered, for as long as it is looked at.
+
+        With a `share`, what lives gives way until it fills no more than that of the budget.
+        """
+        life, before = self.window.life, list(self.window.life.context)
+        living, standing, arrivals = {chunk.key for chunk in before}, dict(self._standing), self._arrivals
+        if share is not None:
+            self._leave_only(frozenset(), self._tokens_of(share))
+        raised = self._return_for(text, self._chat.end)
+        try:
+            yield life.layout()
+        finally:
+            for chunk in list(life.context):
+                if chunk.key not in living:
+                    life.context.remove(chunk.key)
+            for chunk in before:
+                if chunk.key not in life.context:
+                    life.context.add(chunk)
+            life.graves.exhume(living)
+            for burial in raised:
+                if burial.key not in living:
+                    life.graves.bury(burial)
+            self._standing, self._arrivals = standing, arrivals
+
+    def gives_way_to(self, share: float) -> bool:
+        """Whether that `share` makes a difference to a question."""
+        return self.window.life.size() > self._tokens_of(share)
+
+    def close(self) -> None:
+        self.window.close()
+
+    def _tokens_of(self, share: float) -> int:
+        return max(1, int(share * self.budget))
+
+    def _can_take(self, said: Said) -> bool:
+        """A window refuses what would leave no room for an answer; it is in the memory all the same."""
+        return sum(chunk.token_count for chunk in said.chunks) <= (self.window.usable_tokens - _SPARE) // 2
+
+    def _exchange(self, message: Said | None, reply: Said | None) -> None:
+        life, said = self.window.life, [one for one in (message, reply) if one is not None]
+        current = frozenset(one.turn for one in said)
+        self._memory.until = said[0].start
+        self._leave_only(frozenset(), self._living)
+        life.current = current
+        if message is not None:
+            self._return_for(message.text, message.start)
+            life.add(life.reviver.fresh(chunk, self._memory.tokens(chunk)) for chunk in message.chunks)
+        opened = None if reply is None else OpenTurn(reply.turn, reply.start, reply.chunks[0].time)
+        words = [] if reply is None else [token for chunk in reply.chunks for token in self._memory.tokens(chunk)]
+        framed = 0 if reply is None else life.frame_tokens(reply.turn, reply.chunks[0].time)
+        self._leave_only(current, max(1, self.window.usable_tokens - len(words) - framed))
+        read = self._reader.read(life.layout(opened), opened, words)
+        start = 0
+        for chunk in reply.chunks if reply is not None else ():
+            state = None if read.state is None else read.state[:, start : start + chunk.token_count]
+            life.add([life.reviver.fresh(chunk, self._memory.tokens(chunk), state)])
+            start += chunk.token_count
+        self.decoded += read.decoded
+        self.exchanges += 1
+        self._leave_only(current, self._living)
+
+    def _return_for(self, text: str, before: int) -> list[BurialRecord]:
+        """Bring back what the product would, into the room that there is; gives the graves that are empty now."""
+        life = self.window.life
+        room = self.budget - life.size()
+        while self._keeping.returns and room > 0:
+            plan = plan_recall(self.window, text, room, before, is_restrained=self._keeping.is_restrained)
+            raised = life.graves.among(revival.key for revival in plan.revivals)
+            life.revive(plan)
+            # Dates at gaps are no part of the plan.
+            if life.size() <= self.budget or not plan.revivals:
+                return list(raised.values())
+            room -= life.size() - self.budget
+            for revival in plan.revivals:
+                life.context.remove(revival.key)
+            for burial in raised.values():
+                life.graves.bury(burial)
+        return []
+
+    def _leave_only(self, current: frozenset[TurnKey], tokens: int) -> None:
+        """Bury what the policy thinks least of until no more than these tokens live."""
+        life = self.window.life
+        self._judge()
+        life.current = current | self._recent() if self._keeping.kept == "heavy" else current
+        life.prune(tokens)
+        self._standing = {key: value for key, value in self._standing.items() if key in life.context}
+
+    def _judge(self) -> None:
+        if self._keeping.kept in ("heavy", "bright"):
+            return
+        for chunk in self.window.life.context:
+            if chunk.key not in self._standing:
+                self._arrivals += 1
+                is_random = self._keeping.kept == "chance"
+                self._standing[chunk.key] = self._chance.random() if is_random else float(self._arrivals)
+                chunk.is_pinned = self._keeping.kept == "sinks" and self._arrivals == 1
+            chunk.shine(self._standing[chunk.key])
+
+    def _recent(self) -> frozenset[TurnKey]:
+        """The newest exchanges that fill half of the budget, which H2O keeps in any case."""
+        life = self.window.life
+        return newest_exchanges(life.living(()), self.budget // 2 - len(life.frames.beginning))
+
+
+def exchanges(tail: Sequence[Said]) -> Iterator[tuple[Said | None, Said | None]]:
+    """Messages with their replies; either may be missing, where somebody spoke twice."""
+    message: Said | None = None
+    for said in tail:
+        if said.turn.role == "user":
+            if message is not None:
+                yield message, None
+            message = said
+        else:
+            yield message, said
+            message = None
+    if message is not None:
+        yield message, None

@@ -1,0 +1,126 @@
+"""Measuring one job after another in this process, or several at once in processes with a model each.
+
+A small model gains little from a second thread, since what it reads at once is short; a second process has all of it.
+"""
+
+import multiprocessing
+import os
+import tempfile
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from halo_weave.bench.conversations import Conversations
+from halo_weave.bench.policies.asking import Asking, Found, Workshop
+from halo_weave.bench.policies.stream import Chat, open_stream_memory, remember
+from halo_weave.bench.recall import Progress
+from halo_weave.config import Settings
+from halo_weave.engine.llamacpp.engine import LlamaEngine
+from halo_weave.engine.llamacpp.library import default_threads
+from halo_weave.errors import InputError
+
+_FOLDER_PREFIX = "halo-bench-"
+
+
+class Job(NamedTuple):
+    """The ceiling's budget is 0. `puts` says whether questions are put to the model itself."""
+
+    conversation: str
+    policy: str
+    budget: int
+    puts: bool
+
+    def __str__(self) -> str:
+        return f"{self.conversation}: {self.policy}{f', {self.budget} tokens' if self.budget else ''}"
+
+
+class Stream(NamedTuple):
+    """All that a process needs to know of what is asked; `sampled` are the questions for the model itself."""
+
+    settings: Settings
+    chats: Sequence[Chat]
+    sampled: Collection[int]
+
+
+def with_own_threads(settings: Settings, processes: int) -> Settings:
+    """Settings that name the threads of each process's model."""
+    threads = settings.engine.threads or max(1, default_threads() // processes)
+    return msgspec.structs.replace(settings, engine=msgspec.structs.replace(settings.engine, threads=threads))
+
+
+def measured(
+    settings: Settings,
+    conversations: Conversations,
+    replayed: int,
+    sampled: Collection[int],
+    jobs: Sequence[Job],
+    *,
+    processes: int,
+    on_progress: Progress,
+) -> Iterator[tuple[Job, Found]]:
+    """What was found for each job, as it comes."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_FOLDER_PREFIX)))
+        stream = Stream(settings, _remembered(folder, settings, conversations, replayed, on_progress), sampled)
+        if processes == 1:
+            asking = _open(folder, stream, stack)
+            yield from ((job, asking.found(*job)) for job in jobs)
+            return
+        # A process that was forked would share the locks of threads that it does not have.
+        pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start, (folder, stream))
+        try:
+            futures = {pool.submit(_work, job): job for job in jobs}
+            yield from ((futures[future], future.result()) for future in as_completed(futures))
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _remembered(
+    folder: Path, settings: Settings, conversations: Conversations, replayed: int, on_progress: Progress
+) -> list[Chat]:
+    with closing(LlamaEngine(settings.engine)) as engine:
+        abilities = engine.facts.abilities
+        for ability in (abilities.editing, abilities.attention):
+            if not ability.available:
+                raise InputError(f"The model cannot be measured: {ability.why_not}.")
+        with closing(open_stream_memory(folder, settings, on_progress)) as memory:
+            on_progress(f"remembering {len(conversations.turns)} turns")
+            return remember(memory, engine, conversations, replayed, on_progress)
+
+
+def _open(folder: Path, stream: Stream, stack: ExitStack) -> Asking:
+    settings, chats, sampled = stream
+    engine = stack.enter_context(closing(LlamaEngine(settings.engine)))
+    memory = stack.enter_context(closing(open_stream_memory(folder, settings, lambda _: None)))
+    memory.get_ready(next(said.text for chat in chats for said in chat.tail))
+    # With flash attention, what is expected would depend on the number of threads; and h has none.
+    reading = engine.open_context(attention=None, flash_attention=False)
+    workshop = Workshop(engine, memory, settings.window, reading)
+    return Asking(workshop, {chat.name: chat for chat in chats}, sampled)
+
+
+_asking: Asking
+"""Of a process that was started to measure."""
+
+
+def _start(folder: Path, stream: Stream) -> None:
+    global _asking
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _asking = _open(folder, stream, ExitStack())
+
+
+def _end_with_parent() -> None:
+    """A process that was killed cannot tell those it started."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+def _work(job: Job) -> Found:
+    return _asking.found(*job)

@@ -1,0 +1,127 @@
+"""`halo-weave bench restraint`: what returns for messages that need nothing, and what a greeting waits for.
+
+Everything is measured in a new window of a memory that holds all conversations of the data.
+"""
+
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from halo_weave.bench.conversations import read_conversations
+from halo_weave.bench.recall import CachedEmbedder, remember_all
+from halo_weave.bench.restraint.messages import MESSAGES
+from halo_weave.config import Settings
+from halo_weave.engine.factory import open_engine
+from halo_weave.engine.llamacpp.library import load_library
+from halo_weave.engine.llamacpp.model import Model
+from halo_weave.engine.protocol import Engine, GenerationSettings
+from halo_weave.memory.embedders.embedder import open_embedder
+from halo_weave.memory.embedding.indexing import Indexer
+from halo_weave.memory.memory import open_memory
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.paths import bundled_model_path, cache_folder
+from halo_weave.session.hub import Hub
+from halo_weave.session.settings import WindowSettings
+from halo_weave.session.turn.recalling import plan_recall
+from halo_weave.session.turn.turn import send
+from halo_weave.session.window.words import ChunkSizes
+from halo_weave.weave.resurrection import universal_budget
+
+GREETING = "Hello!"
+_DATABASE = "halo.db"
+_WINDOW = WindowSettings(generation=GenerationSettings(max_tokens=32, temperature=0))
+_NO_END = 2**62
+Notify = Callable[[str], None]
+
+
+def run(settings: Settings, data: Path, repeats: int, notify: Notify) -> dict[str, Any]:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="halo-bench-")))
+        turns = _fill(folder / "full", settings, data, notify)
+        (folder / "empty").mkdir()
+        engine = stack.enter_context(closing(open_engine(settings.engine)))
+        notify("asking for nothing")
+        with _hub(folder / "full", settings, engine) as hub:
+            returned = _returned(hub)
+        notify(f"greeting {2 * repeats} times")
+        waits: dict[str, list[float]] = {"full": [], "empty": []}
+        for _ in range(repeats):
+            for name, measured in waits.items():
+                measured.append(_first_token_s(folder / name, folder / "copy", settings, engine))
+    return {
+        "turns": turns,
+        **_figures([tokens for _, _, tokens in returned]),
+        "by_kind": _grouped((kind, tokens) for _, kind, tokens in returned),
+        "by_language": _grouped((language, tokens) for language, _, tokens in returned),
+        "first_token_ratio": median(waits["full"]) / median(waits["empty"]),
+        "first_token_ms": 1000 * median(waits["full"]),
+        "first_token_empty_ms": 1000 * median(waits["empty"]),
+    }
+
+
+def _fill(folder: Path, settings: Settings, data: Path, notify: Notify) -> int:
+    folder.mkdir()
+    conversations = read_conversations(data)
+    with ExitStack() as stack:
+        model = stack.enter_context(closing(Model(load_library(), bundled_model_path(), vocabulary_only=True)))
+        embedder = CachedEmbedder(open_embedder(settings.embedder, notify), cache_folder() / "bench-embeddings.db")
+        stack.enter_context(closing(embedder))
+        store = stack.enter_context(closing(SqliteStore(folder / _DATABASE)))
+        remember_all(store, conversations.turns, model.vocabulary)
+        total = store.stats().chunks
+        Indexer(store, embedder).embed_missing(lambda done: notify(f"embedding {done} of {total} chunks"))
+    return len(conversations.turns)
+
+
+@contextmanager
+def _hub(folder: Path, settings: Settings, engine: Engine) -> Iterator[Hub]:
+    with closing(open_memory(folder / _DATABASE, settings.embedder, settings.search)) as memory:
+        sizes = ChunkSizes(settings.memory.chunk_min_tokens, settings.memory.chunk_max_tokens)
+        with closing(Hub(engine, memory, _WINDOW, sizes)) as hub:
+            memory.search(GREETING)  # opens the embedder and the index files
+            yield hub
+
+
+def _returned(hub: Hub) -> list[tuple[str, str, int]]:
+    """Language, kind and returned tokens of each message; nothing is written, so that none finds another."""
+    window = hub.open("nothing needed")
+    longest, cap = _WINDOW.generation.max_tokens, _WINDOW.weave.resurrection_cap
+    budget = universal_budget(window.usable_tokens, window.life.size(), 0, longest, cap=cap)
+    return [
+        (language, kind, plan_recall(window, message, budget, before=_NO_END).tokens)
+        for language, kinds in MESSAGES.items()
+        for kind, messages in kinds.items()
+        for message in messages
+    ]
+
+
+def _first_token_s(original: Path, copy: Path, settings: Settings, engine: Engine) -> float:
+    """In a copy, so that one greeting does not find another."""
+    shutil.copytree(original, copy)
+    try:
+        with _hub(copy, settings, engine) as hub:
+            return send(hub.open("new"), GREETING).figures.first_token_s
+    finally:
+        shutil.rmtree(copy)
+
+
+def _grouped(pairs: Iterator[tuple[str, int]]) -> dict[str, dict[str, float]]:
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    for name, tokens in pairs:
+        groups[name].append(tokens)
+    return {name: _figures(tokens) for name, tokens in groups.items()}
+
+
+def _figures(tokens: Sequence[int]) -> dict[str, float]:
+    return {
+        "messages": len(tokens),
+        "returned_tokens_mean": float(np.mean(tokens)),
+        "silent_share": float(np.mean([one == 0 for one in tokens])),
+    }

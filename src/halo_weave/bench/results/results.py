@@ -1,0 +1,245 @@
+"""Result files, and the page that is made of them. Figures are never copied by hand.
+
+`bench NAME --save FOLDER` writes a result file. Also what `bench NAME --json` printed is one, if its name begins with
+the bench's, as in `recall-locomo.json`; it tells nothing of date, machine and versions, and the page says so.
+"""
+
+import os
+import platform
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from halo_weave import __version__
+from halo_weave.bench.results.tables import in_words, tables_of
+from halo_weave.errors import InputError
+
+BENCHES = ("recall", "keep", "policies", "engine", "brightness", "turn", "scale", "page")
+BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
+_VERSIONS = ("xllamacpp", "numpy", "usearch")
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Where and how figures were measured."""
+
+    command: str
+    date: str
+    machine: str
+    versions: dict[str, str]
+
+
+class ResultFile(msgspec.Struct, frozen=True):
+    figures: dict[str, Any]
+    origin: Origin | None = None
+
+
+class Result(NamedTuple):
+    """`about` is what of several results of one bench this is, such as the data's name."""
+
+    bench: str
+    about: str
+    file: ResultFile
+    pictures: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        return f"{self.bench}, {self.about}" if self.about else self.bench
+
+
+def save(folder: Path, bench: str, words: Sequence[str], figures: Mapping[str, Any], data: Path | None) -> Path:
+    """Write a result file; `words` are those of the command line."""
+    path = folder / (f"{bench}-{_name_of(data)}.json" if data else f"{bench}.json")
+    origin = Origin(_command(words), datetime.now(UTC).date().isoformat(), _machine(), _versions())
+    content = msgspec.json.format(msgspec.json.encode(ResultFile(dict(figures), origin)))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content + b"\n")
+    except OSError as error:
+        raise InputError(f"The result cannot be saved to {path}: {error.strerror}.") from error
+    return path
+
+
+def load(folder: Path) -> list[Result]:
+    """All results of a folder, in the order of `BENCHES`."""
+    found = []
+    for path in sorted(folder.glob("*.json")):
+        bench, _, about = path.stem.partition("-")
+        if bench not in BENCHES:
+            raise InputError(f"{path} does not begin with the name of a bench: {', '.join(BENCHES)}.")
+        pictures = sorted(one.name for one in folder.glob(f"{path.stem}.*") if one.suffix in (".png", ".svg"))
+        # One of the two is enough.
+        found.append(Result(bench, about, _read(path), tuple(pictures[:1])))
+    return sorted(found, key=lambda result: (BENCHES.index(result.bench), result.about))
+
+
+def page(results: Sequence[Result], pictures_from: str = "results") -> str:
+    """The whole page, in Markdown."""
+    return "\n".join(_page(results, pictures_from)).rstrip() + "\n"
+
+
+def headline(results: Sequence[Result]) -> str:
+    """The table for those who look only once, in Markdown."""
+    measured: dict[str, list[str]] = {}
+    for result in results:
+        for what, value in _headlines(result):
+            measured.setdefault(what, []).append(f"{value} ({result.about})" if result.about else value)
+    if not measured:
+        return "There are no result files yet; `halo-weave bench` measures on your own machine."
+    rows = (f"| {what} | {', '.join(values)} |" for what, values in measured.items())
+    return "\n".join(["| what | measured |", "| --- | --- |", *rows])
+
+
+def with_headline(text: str, table: str, where: str) -> str:
+    """A text with the table between its two marks."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise InputError(f"{where} has no place for the figures, between {BEGIN} and {END}.")
+    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+
+
+def make(folder: Path, page_path: Path, readme: Path) -> list[Result]:
+    """Write the page, and the table into the readme; gives what they were made of."""
+    results = load(folder)
+    try:
+        text = with_headline(readme.read_text(encoding="utf-8"), headline(results), str(readme))
+        relative = Path(os.path.relpath(folder, page_path.parent)).as_posix()
+        page_path.write_text(page(results, relative), encoding="utf-8")
+        readme.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"The results cannot be written: {error}.") from error
+    return results
+
+
+def _page(results: Sequence[Result], pictures_from: str) -> Iterator[str]:
+    yield from (
+        "# Results",
+        "",
+        "Made by `halo-weave bench results` from the files in `docs/results`, never by hand; "
+        "`halo-weave bench NAME --save docs/results` writes such a file.",
+        "",
+    )
+    yield (
+        "Shares of evidence and recall are percent; behind a mean, in brackets, stand the ends of its 95 % interval "
+        "(bootstrap over questions). Times depend on the machine, which is named; ratios were measured in one run."
+    )
+    measured = {result.bench for result in results}
+    if missing := [name for name in BENCHES if name not in measured]:
+        yield from ("", f"Not measured for this page: {', '.join(f'`bench {name}`' for name in missing)}.")
+    for result in results:
+        yield from ("", f"## {result.title}", "")
+        yield _origin_in_words(result.file.origin)
+        for picture in result.pictures:
+            yield from ("", f"![{result.title}]({pictures_from}/{picture})")
+        yield from tables_of(result.bench, result.file.figures)
+
+
+def _origin_in_words(origin: Origin | None) -> str:
+    if origin is None:
+        return "Date, machine and versions were not noted."
+    versions = ", ".join(f"{name} {version}" for name, version in origin.versions.items())
+    return f"`{origin.command}` · {origin.date} · {origin.machine} · {versions}"
+
+
+class _Headline(NamedTuple):
+    """`path` leads to the figure; `unit` stands behind it."""
+
+    what: str
+    path: tuple[str, ...]
+    unit: str = ""
+
+
+_HEADLINES: dict[str, tuple[_Headline, ...]] = {
+    "recall": (
+        _Headline("evidence found, in 1,024 tokens of context", ("evidence_at_1024",), " %"),
+        _Headline("evidence found, in 2,048 tokens", ("evidence_at_2048",), " %"),
+        _Headline("evidence among the first ten turns found", ("recall_at_10",), " %"),
+    ),
+    "keep": (
+        _Headline("evidence that stays when a context shrinks to a quarter", ("default", "kept_at_25"), " %"),
+        _Headline("the same if chance decided", ("controls", "random", "kept_at_25"), " %"),
+        _Headline("evidence that stays when it shrinks to half", ("default", "kept_at_50"), " %"),
+    ),
+    "policies": (
+        _Headline(
+            "evidence in 1,024 tokens in the middle of a chat", ("budgets", "1024", "halo_weave", "evidence"), " %"
+        ),
+        _Headline("the same with the newest text only", ("budgets", "1024", "fifo", "evidence"), " %"),
+        _Headline("the same with retrieval only", ("budgets", "1024", "rag_time", "evidence"), " %"),
+    ),
+    "engine": (
+        _Headline("a step with attention, against one without", ("capture_overhead",)),
+        _Headline("burying, against reading the rest again", ("bury_speedup",), " ×"),
+        _Headline("resurrecting by decoding, against reading all again", ("resurrect_speedup",), " ×"),
+        _Headline("resurrecting from kept state", ("resurrect_kept_speedup",), " ×"),
+        _Headline("distance to a clean reading after 50 cycles of both (KL)", ("edit_kl",)),
+        _Headline("same next token as after a clean reading", ("edit_top1_agreement",)),
+    ),
+    "brightness": (_Headline("scoring a step at 32,768 living tokens", ("step_ms_32k",), " ms"),),
+    "turn": (_Headline("what we add to the time of a turn", ("overhead_share",)),),
+    "scale": (_Headline("searching a million chunks, 95 of 100 times within", ("1000000", "search_ms_p95"), " ms"),),
+    "page": (_Headline("first paint with 20,000 living tokens", ("first_paint_s",), " s"),),
+}
+
+
+def _headlines(result: Result) -> Iterator[tuple[str, str]]:
+    """What was measured, and what came out, as far as it is there."""
+    for one in _HEADLINES.get(result.bench, ()):
+        value: Any = result.file.figures
+        for name in one.path:
+            value = value.get(name) if isinstance(value, Mapping) else None
+        if value is not None:
+            yield one.what, f"{in_words(value)}{one.unit}"
+
+
+def _read(path: Path) -> ResultFile:
+    readers: tuple[Callable[[bytes], ResultFile], ...] = (
+        lambda content: msgspec.json.decode(content, type=ResultFile),
+        lambda content: ResultFile(msgspec.json.decode(content, type=dict[str, Any])),
+    )
+    content = path.read_bytes()
+    for read in readers:
+        try:
+            return read(content)
+        except msgspec.MsgspecError as error:
+            problem = error
+    raise InputError(f"{path} is not a result: {problem}.")
+
+
+def _name_of(data: Path) -> str:
+    return data.name.partition(".")[0]
+
+
+def _command(words: Sequence[str]) -> str:
+    """What to type for the same, with the names of files alone."""
+    left = list(words)
+    if "--save" in left:
+        place = left.index("--save")
+        del left[place : place + 2]
+    return shlex.join(["halo-weave", *(word.rsplit("/", 1)[-1] for word in left)])
+
+
+def _machine() -> str:
+    return f"{platform.system()} {platform.machine()}, {_processor()}, {os.cpu_count()} cores"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, platform.processor() or "unknown processor")
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "halo-weave": __version__,
+        "Python": platform.python_version(),
+        **{name: metadata.version(name) for name in _VERSIONS},
+    }

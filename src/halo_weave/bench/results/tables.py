@@ -1,0 +1,106 @@
+"""The tables of the results page: one for each bench that needs its own, and a plain list for all others."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from halo_weave.bench.policies.figures import TITLES
+
+
+def in_words(value: Any, ends: Sequence[float] | None = None) -> str:
+    """A figure as people read it, with its interval if there is one."""
+    if value is None:
+        return "–"
+    if _is_sure(value):
+        return in_words(value[0], value[1:])
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value).replace("|", "\\|")
+    text = f"{value:,}" if isinstance(value, int) else _rounded(value)
+    return text if ends is None else f"{text} [{_rounded(ends[0])}, {_rounded(ends[1])}]"
+
+
+def tables_of(bench: str, figures: Mapping[str, Any]) -> Iterator[str]:
+    match bench:
+        case "policies":
+            yield from _policies(figures)
+        case _:
+            yield from _plain(figures)
+
+
+def _plain(figures: Mapping[str, Any], name: str = "figure") -> Iterator[str]:
+    """All figures that are numbers or words, then a table for each group of them."""
+    intervals = figures.get("intervals") or {}
+    yield from _table(
+        (name, "value"), ((f"`{key}`", in_words(figures[key], intervals.get(key))) for key in _values(figures))
+    )
+    for key, group in _groups(figures).items():
+        members = _groups(group)
+        if members and not any(map(_groups, members.values())):
+            yield from _grid(key, members, intervals)
+            group = {one: group[one] for one in _values(group)}
+        yield from _plain(group, f"`{key}`")
+
+
+def _values(figures: Mapping[str, Any]) -> list[str]:
+    """What can stand in a table: numbers, words, and means with the ends of their intervals."""
+    return [name for name, value in figures.items() if not isinstance(value, Mapping | list | tuple) or _is_sure(value)]
+
+
+def _is_sure(value: Any) -> bool:
+    return isinstance(value, list | tuple) and len(value) == 3 and all(isinstance(one, int | float) for one in value)
+
+
+def _groups(figures: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {name: one for name, one in figures.items() if isinstance(one, Mapping) and name != "intervals"}
+
+
+def _grid(name: str, members: Mapping[str, Mapping[str, Any]], around: Mapping[str, Any]) -> Iterator[str]:
+    """Members of a group as rows, their figures as columns; intervals are their own, or named `around` them."""
+    columns = list(dict.fromkeys(column for one in members.values() for column in _values(one)))
+    rows = []
+    for member, one in members.items():
+        named = around.get(member)
+        intervals = one.get("intervals") or (named if isinstance(named, Mapping) else {})
+        rows.append((f"`{member}`", *(in_words(one.get(column), intervals.get(column)) for column in columns)))
+    yield from _table((f"`{name}`", *(f"`{column}`" for column in columns)), rows)
+
+
+def _policies(figures: Mapping[str, Any]) -> Iterator[str]:
+    circumstances = ", ".join(
+        f"{name.replace('_', ' ')} {value}" for name, value in figures.items() if isinstance(value, str | int | float)
+    )
+    yield from ("", f"{circumstances[:1].upper()}{circumstances[1:]}.")
+    for budget, policies in figures["budgets"].items():
+        ahead_of = figures.get("ahead_of", {}).get(budget, {})
+        rows = []
+        for name, one in policies.items():
+            intervals = one.get("intervals") or {}
+            evidence, likelihood = (ahead_of.get(name, {}).get(key) for key in ("evidence", "log_likelihood"))
+            rows.append(
+                (
+                    TITLES.get(name, name),
+                    in_words(one["evidence"], intervals.get("evidence")),
+                    "" if evidence is None else in_words(evidence[0], evidence[1:]),
+                    in_words(one["gap_closed"], intervals.get("gap_closed")),
+                    "" if likelihood is None else in_words(likelihood[0], likelihood[1:]),
+                    in_words(one["decoded_per_turn"]),
+                )
+            )
+        columns = ("evidence %", "h ahead by", "gap closed %", "h ahead by, nats per token", "decoded per turn")
+        yield from _table((f"{budget} tokens", *columns), rows)
+        if shares := figures.get("living_shares", {}).get(budget):
+            yield from (
+                "",
+                f"Evidence of h at {budget} tokens by the share of the budget that lives when the question comes: "
+                + ", ".join(f"{share}: {in_words(one['evidence'], one['interval'])}" for share, one in shares.items())
+                + ".",
+            )
+
+
+def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    if lines:
+        yield from ("", f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}", *lines)
+
+
+def _rounded(value: float) -> str:
+    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"

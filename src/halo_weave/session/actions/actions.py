@@ -1,0 +1,193 @@
+"""What a person can do to what was said: pin, resurrect, merge, delete, undo, edit, and have it said again.
+
+Nothing here is lost: what is deleted or superseded is only marked so, and can be undeleted.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from halo_weave.errors import InputError
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.session.actions.rewriting import rewrite
+from halo_weave.session.turn import turn as turns
+from halo_weave.session.turn.capacity import prune_to_budget, require_room
+from halo_weave.session.turn.turn import Reply
+from halo_weave.session.window.chunk_json import described, named
+from halo_weave.session.window.deleting import DELETED, SUPERSEDED, chunks_of, delete_chunk, delete_exchange, text_of
+from halo_weave.session.window.external_changes import catch_up, join_merged
+from halo_weave.session.window.reviving import TOOL, marks_of
+from halo_weave.session.window.window import Newest, Window
+from halo_weave.weave import resurrection
+from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS
+from halo_weave.weave.context import LiveChunk
+from halo_weave.weave.living import ANCHOR, TurnKey, turn_of
+
+MERGED = "window"
+"""The origin of merges in the memory's record."""
+
+
+class Deletion(NamedTuple):
+    """What went; `question` is the text that is handed back if it was the newest answer."""
+
+    keys: tuple[ChunkKey, ...]
+    question: str | None = None
+
+
+def pin(window: Window, key: ChunkKey) -> None:
+    """Keep a living chunk from being buried, and let it shine as if it were new."""
+    with window.working("pinning"):
+        catch_up(window)
+        chunk = _living(window, key)
+        with window.life.looking:
+            chunk.is_pinned = True
+            chunk.shine(NEW_BRIGHTNESS)
+            window.log.tell("pinned", key=named(key))
+        window.save()
+
+
+def unpin(window: Window, key: ChunkKey) -> None:
+    with window.working("unpinning"):
+        catch_up(window)
+        chunk = _living(window, key)
+        with window.life.looking:
+            chunk.is_pinned = False
+            window.log.tell("unpinned", key=named(key))
+        prune_to_budget(window)
+
+
+def resurrect(window: Window, key: ChunkKey) -> None:
+    """Bring back any chunk of the memory by hand: at full brightness, pinned, with its anchors."""
+    with window.working("resurrecting"):
+        catch_up(window)
+        dormant = window.life.dormant(resurrection.group_keys(key), {})
+        plan = resurrection.manual(key, window.life.context.keys(), dormant, starting=window.life.starting_brightness())
+        if window.life.size() + plan.tokens > window.usable_tokens:
+            raise InputError(
+                f"Chunk {key} does not fit: it takes {plan.tokens} tokens with its anchors, beside "
+                f"{window.life.size()} that live, and the context has {window.usable_tokens}; bury or unpin others."
+            )
+        window.life.revive(plan)
+        prune_to_budget(window)
+
+
+def merge(window: Window, key: ChunkKey) -> ChunkKey:
+    """Make a chunk one with the one before it in its turn; gives the key of both."""
+    with window.working("merging"):
+        catch_up(window)
+        before = [one for one in chunks_of(window, turn_of(key)) if one.key.index < key.index]
+        if not before:
+            raise InputError(f"There is no chunk before {key} in its turn that it could be merged with.")
+        left = max(before, key=lambda chunk: chunk.first_position)
+        if any(TOOL in marks_of(chunk) for chunk in chunks_of(window, turn_of(key)) if chunk.key in (left.key, key)):
+            raise InputError(f"Chunk {key} cannot be merged: what a tool said stays apart from what the model said.")
+        merged = window.memory.merge(left.key, key, MERGED)
+        join_merged(window, key)
+        prune_to_budget(window)
+        return merged.chunk.key
+
+
+def delete(window: Window, key: ChunkKey, *, exchange: bool = False) -> Deletion:
+    """Delete a chunk for all windows, or the whole `exchange` that it belongs to.
+
+    The opening of a question takes its exchange with it in any case, and so does the last chunk that is left of the
+    newest answer. Any other chunk goes alone. If the newest answer goes, its question is handed back.
+    """
+    with window.working("deleting"):
+        catch_up(window)
+        stored = window.memory.chunk(key)
+        if stored is None or stored.chunk.deleted:
+            raise InputError(f"Chunk {key} is not in the memory, or deleted already.")
+        newest = window.newest
+        is_newest_answer = newest is not None and turn_of(key) == TurnKey(newest.turn_assistant, "assistant")
+        if is_newest_answer and (exchange or len(chunks_of(window, turn_of(key))) == 1):
+            question = text_of(chunks_of(window, TurnKey(key.turn - 1, "user")))
+            return Deletion(_delete_exchange(window, key.turn - 1), question)
+        if exchange or (key.role == "user" and key.index == ANCHOR):
+            return Deletion(_delete_exchange(window, key.turn if key.role == "user" else key.turn - 1))
+        delete_chunk(window, key)
+        return Deletion((key,))
+
+
+def undelete(window: Window, keys: Sequence[ChunkKey]) -> None:
+    """Take a deletion back. What lived here when it was deleted lives again as it was, unless that is long ago."""
+    with window.working("undeleting"):
+        catch_up(window)
+        window.memory.undelete(keys, DELETED)
+        dropped = {chunk.key: chunk for gone in window.dropped for chunk in gone}
+        with window.life.looking:
+            back = [dropped[key] for key in keys if key in dropped and key not in window.life.context]
+            window.life.add(back)
+            for gone in window.dropped:
+                gone[:] = [chunk for chunk in gone if chunk.key not in keys]
+            window.log.tell("undeleted", keys=[named(key) for key in keys], chunks=[described(one) for one in back])
+        catch_up(window)
+        latest = _latest_of(back)
+        if latest is not None and (window.newest is None or window.newest.turn_user < latest.turn_user):
+            window.newest = latest
+        prune_to_budget(window)
+
+
+def regenerate(window: Window) -> Reply:
+    """Have the newest question answered anew; the earlier answer is superseded."""
+    with window.working("answering"):
+        return _ask_again(window, None)
+
+
+def edit_question(window: Window, turn: int, text: str) -> Reply:
+    """Ask in other words; the earlier exchange is superseded."""
+    with window.working("answering"):
+        if not text.strip():
+            raise InputError("The message is empty; nothing was changed.")
+        return _ask_again(window, text, turn)
+
+
+def edit_reply(window: Window, turn: int, text: str) -> int:
+    """Put other words in the place of the newest reply, without asking the model; gives the turn of it from now on.
+
+    Question and reply are written anew, and the earlier exchange is superseded.
+    """
+    with window.working("being edited"):
+        catch_up(window)
+        if window.newest is None or window.newest.turn_assistant != turn:
+            raise InputError(
+                "Only the newest reply can be edited; delete an older one, or correct it in the conversation."
+            )
+        return rewrite(window, text)
+
+
+def _delete_exchange(window: Window, turn: int) -> tuple[ChunkKey, ...]:
+    """After it the one before is the newest, to be gone on with."""
+    keys = delete_exchange(window, turn, DELETED)
+    if window.newest is None:
+        window.newest = _latest_of(window.life.context)
+        window.save()
+    return keys
+
+
+def _ask_again(window: Window, text: str | None, turn: int | None = None) -> Reply:
+    catch_up(window)
+    if turn is None:
+        turn = None if window.newest is None else window.newest.turn_user
+    question = [] if turn is None else chunks_of(window, TurnKey(turn, "user"))
+    if turn is None or not question:
+        raise InputError(f"There is no such question in the window {window.name} that could be asked again.")
+    message = text or text_of(question)
+    require_room(window, message)
+    delete_exchange(window, turn, SUPERSEDED)
+    return turns.exchange(window, message, marks_of(question[0]))
+
+
+def _latest_of(chunks: Iterable[LiveChunk]) -> Newest | None:
+    """The newest exchange of these, without positions to go on at: those may be another's by now."""
+    own = [chunk for chunk in chunks if not chunk.returned]  # what returned may be another window's
+    turn = max((chunk.key.turn for chunk in own if chunk.key.role == "user"), default=None)
+    if turn is None:
+        return None
+    end = max(chunk.end_position for chunk in own if chunk.key.turn in (turn, turn + 1))
+    return Newest(turn, turn + 1, end, end)
+
+
+def _living(window: Window, key: ChunkKey) -> LiveChunk:
+    if key not in window.life.context:
+        raise InputError(f"Chunk {key} does not live in the window {window.name}.")
+    return window.life.context[key]

@@ -1,0 +1,154 @@
+"""Writes what the model saw and looked at to a folder, for study; `weave.captured` reads it.
+
+A capture that fails, because the disk is full or the folder is gone, ends by itself and leaves the chat alone.
+"""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from halo_weave import __version__
+from halo_weave.engine.protocol import Attention
+from halo_weave.errors import InputError
+from halo_weave.records.numbers import text_of_number
+from halo_weave.session.window.chunk_json import named
+from halo_weave.session.window.events import Event
+from halo_weave.session.window.window import Window
+from halo_weave.session.window.words import Word
+from halo_weave.system.private_files import make_private_folder, new_private_file
+from halo_weave.weave.captured import ATTENTION_FILE, FORMAT, HEADER_FILE, INDEX_FILE, CaptureHeader
+from halo_weave.weave.layout import Layout
+
+_LEFT_OUT = ("token", "brightness", "status")
+"""Events that say nothing which the steps do not."""
+
+
+def start_capture(window: Window, folder: Path) -> "Capture":
+    with window.working("starting a capture"):
+        if window.recorder is not None:
+            raise InputError(f"The window {window.name} is being captured already; stop that first.")
+        capture = Capture(window, folder)
+        window.recorder = capture
+        window.log.listen(capture.note_event)
+        return capture
+
+
+def stop_capture(window: Window) -> None:
+    with window.working("ending a capture"):
+        if window.recorder is None:
+            raise InputError(f"The window {window.name} is not being captured.")
+        window.recorder.finish()
+        window.log.stop_listening(window.recorder.note_event)
+        window.recorder = None
+
+
+class Capture:
+    """Begins a folder; `finish` ends it. May be asked to note from one thread and finished from another."""
+
+    def __init__(self, window: Window, folder: Path) -> None:
+        self._window = window
+        self.folder = folder
+        self.steps = 0
+        self._offset = 0
+        self._lock = threading.Lock()
+        self._is_over = False
+        header = CaptureHeader(
+            format=FORMAT,
+            program=__version__,
+            window=window.id,
+            name=window.name,
+            model=window.engine.facts.name,
+            scorer=window.scorer.name,
+            started_at=window.clock(),
+        )
+        try:
+            if not folder.parent.exists():
+                make_private_folder(folder.parent)
+            folder.mkdir(mode=0o700)
+            with new_private_file(folder / HEADER_FILE) as file:
+                file.write(msgspec.json.encode(header))
+            self._index = new_private_file(folder / INDEX_FILE)
+            self._attention = new_private_file(folder / ATTENTION_FILE)
+        except FileExistsError:
+            raise InputError(f"The folder {folder} is there already; a capture needs a new one.") from None
+        except OSError as error:
+            raise InputError(f"The capture cannot be written to {folder}: {error.strerror}.") from error
+
+    def note_context(self, layout: Layout) -> None:
+        """What the model reads before it writes."""
+        self._note(
+            {
+                "kind": "context",
+                "ids": [placed.token_id for placed in layout.placed],
+                "chunks": [
+                    {
+                        "key": named(chunk.key),
+                        "position": text_of_number(chunk.first_position),
+                        "start": start,
+                        "end": end,
+                        "pieces": [token.text for token in chunk.tokens],
+                        "peak": chunk.peak,
+                    }
+                    for chunk, start, end in layout.spans
+                ],
+            }
+        )
+
+    def note_step(self, word: Word | None, attention: Attention | None) -> None:
+        """A token of the reply, or none with the step that ended it, and what the model looked at to choose it."""
+        row = b"" if attention is None else np.asarray(attention, dtype="<f2").tobytes()
+        self._note(
+            {
+                "kind": "step",
+                "id": None if word is None else word.id,
+                "text": "" if word is None else word.text,
+                "position": None if word is None else text_of_number(word.position),
+                "offset": self._offset,
+                "entries": len(row) // 2,
+            },
+            row,
+        )
+
+    def note_event(self, event: Event) -> None:
+        if event.kind not in _LEFT_OUT:
+            self._note({"kind": event.kind, **event.data})
+
+    def finish(self) -> None:
+        with self._lock:
+            self._end()
+
+    def _note(self, record: dict[str, Any], row: bytes = b"") -> None:
+        with self._lock:
+            if self._is_over:
+                return
+            error = self._write(record, row)
+        if error is not None:
+            window = self._window
+            window.log.tell("notice", text=f"The capture ended: {error.strerror}; {self.steps} steps are kept.")
+
+    def _write(self, record: dict[str, Any], row: bytes) -> OSError | None:
+        try:
+            # The row first: an index entry never points behind the end.
+            if row:
+                self._attention.write(row)
+                self._attention.flush()
+            self._index.write(msgspec.json.encode(record) + b"\n")
+            self._index.flush()
+        except OSError as error:
+            self._end()
+            return error
+        self._offset += len(row)
+        self.steps += record["kind"] == "step"
+        return None
+
+    def _end(self) -> None:
+        if not self._is_over:
+            self._is_over = True
+            for file in (self._attention, self._index):
+                try:
+                    file.close()
+                except OSError:
+                    continue  # what could not be written was told already

@@ -1,0 +1,82 @@
+"""Room in the context for what is about to be said; what cannot have it is refused before anything is changed."""
+
+from collections.abc import Collection
+from datetime import datetime
+
+from halo_weave.errors import InputError
+from halo_weave.records.tokens import Token
+from halo_weave.session.window.window import Window
+from halo_weave.weave.living import TurnKey
+from halo_weave.weave.pruning import PruningPlan
+
+
+def tokens_of(window: Window, text: str, *, name: str = "message", done: str = "sent") -> list[Token]:
+    """Refused, in words that say that nothing was `done`, if it is empty or no text."""
+    if not text.strip():
+        raise InputError(f"The {name} is empty; nothing was {done}.")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"The {name} has half of a character at place {error.start}; nothing was {done}.") from None
+    return window.engine.tokenize(text)
+
+
+def new_tokens(window: Window, tokens: list[Token], time: datetime) -> int:
+    """What a message adds to the context before the reply begins."""
+    frames = window.life.frames
+    question = len(frames.opening("user", time, follows_gap=False)) + len(frames.closing("user", time))
+    return question + len(tokens) + len(frames.opening("assistant", time, follows_gap=False))
+
+
+def require_room(window: Window, text: str) -> None:
+    """Refuse what could not be sent, before anything else is changed for its sake."""
+    _plan_room(window, new_tokens(window, tokens_of(window, text), window.clock()), current=frozenset())
+
+
+def require_room_for_both(window: Window, question: list[Token], reply: list[Token], time: datetime) -> None:
+    """Refuse an exchange that could not live beside what is pinned."""
+    frames, usable = window.life.frames, window.usable_tokens
+    new = new_tokens(window, question, time) + len(reply) + len(frames.closing("assistant", time))
+    plan = window.life.plan_pruning(max(1, usable - new), current=frozenset())
+    if plan.held_by is not None or new >= usable:
+        raise InputError(
+            f"The reply does not fit: with its question it takes {new} tokens, the system prompt "
+            f"{len(frames.beginning)}, what is pinned {_pinned(plan)}, and the context has {usable}; nothing was "
+            "changed. Shorten it, or unpin something."
+        )
+
+
+def make_room(window: Window, new: int, current: Collection[TurnKey]) -> None:
+    """Bury what stands in the way of the message and the longest reply, but nothing of the `current` turns."""
+    room, plan = _plan_room(window, new, current)
+    window.life.current = frozenset(current)
+    if plan.burials:
+        window.log.tell("notice", text=f"The context is full: {len(plan.burials)} chunks are buried to make room.")
+        window.life.prune(room)
+
+
+def prune_to_budget(window: Window) -> None:
+    """Saves the window too."""
+    held_by = window.life.prune(window.budget)
+    if held_by is not None:
+        window.log.tell("notice", text=str(held_by))
+    window.save()
+
+
+def _plan_room(window: Window, new: int, current: Collection[TurnKey]) -> tuple[int, PruningPlan]:
+    usable, longest = window.usable_tokens, window.settings.generation.max_tokens
+    frames = window.life.frames
+    room = usable - new - longest - len(frames.closing("assistant", window.clock()))
+    plan = window.life.plan_pruning(max(1, room), current)
+    if plan.held_by is not None or room < 1:
+        held = plan.held_by.current if plan.held_by else 0
+        raise InputError(
+            f"The message does not fit: it takes {new + held} tokens, the system prompt {len(frames.beginning)}, "
+            f"what is pinned {_pinned(plan)}, the reply up to {longest}, and the context has {usable}; nothing was "
+            "sent. Shorten it, unpin something, or set a shorter reply or a larger context."
+        )
+    return room, plan
+
+
+def _pinned(plan: PruningPlan) -> int:
+    return plan.held_by.pinned + plan.held_by.anchors if plan.held_by else 0

@@ -1,0 +1,175 @@
+"""The model writes: each step shown, scored and noted down."""
+
+import time as clocks
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+import msgspec
+
+from halo_weave.engine.protocol import FinishReason, GenerationSettings, Step
+from halo_weave.errors import EngineError, EngineStopped
+from halo_weave.records.numbers import text_of_number
+from halo_weave.records.tokens import Token
+from halo_weave.session.window.journal import Journal
+from halo_weave.session.window.window import Window
+from halo_weave.session.window.words import Positions, Word
+from halo_weave.weave.brightness_tracker import Shining
+from halo_weave.weave.layout import Layout, OpenTurn
+
+_DIGEST_EVERY_S = 0.25
+Ending = FinishReason | Literal["failed", "interrupted", "tool"]
+"""At `tool` the model waits for the result of a call."""
+
+
+class Figures(msgspec.Struct):
+    """What a turn took. Seconds count from sending, but `after_reply_s`, which counts from the last token shown;
+    `engine_s` is what the model itself needed until then, `reading_s` its part before the first step.
+
+    Where tools were called, all rounds count together; but `context`, `kept` and `restored` are the last one's.
+    """
+
+    context: int = 0
+    new: int = 0
+    resurrected: int = 0
+    kept: int = 0
+    restored: int = 0
+    decoded: int = 0
+    generated: int = 0
+    malformed: int = 0
+    search_s: float = 0.0
+    reading_s: float = 0.0
+    engine_s: float = 0.0
+    first_token_s: float = 0.0
+    reply_s: float = 0.0
+    after_reply_s: float = 0.0
+
+
+class Written:
+    """What came of a generation; `failure` is what ended it, if anything did."""
+
+    def __init__(self, ending: Ending = "stopped") -> None:
+        self.words: list[Word] = []
+        self.ending = ending
+        self.failure: EngineError | None = None
+
+    @property
+    def text(self) -> str:
+        return "".join(word.text for word in self.words)
+
+
+class Writing:
+    """One generation behind a layout that the model has read."""
+
+    def __init__(
+        self,
+        window: Window,
+        layout: Layout,
+        opened: OpenTurn,
+        positions: Positions,
+        shining: Shining,
+        journal: Journal,
+        figures: Figures,
+        begun_at: float,
+        hear: Callable[[str], bool],
+    ) -> None:
+        """`hear` is given the text of each step, and says whether the model is to stop for the sake of a tool."""
+        self._window = window
+        self._layout = layout
+        self._opened = opened
+        self._positions = positions
+        self._shining = shining
+        self._journal = journal
+        self._figures = figures
+        self._begun_at = begun_at
+        self._hear = hear
+        self._digest_at = clocks.perf_counter()
+        self.written = Written()
+
+    def run(self, settings: GenerationSettings) -> Written:
+        written, window = self.written, self._window
+        is_called = False
+        try:
+            self._read()
+            for step in self._timed(window.engine_context.generate(settings, self._places())):
+                if is_called:
+                    continue  # what comes until the engine has stopped was not said
+                is_called = self._take(step)
+                if is_called or window.is_stopped.is_set():
+                    window.engine_context.stop()  # again: the first may have come before there was anything
+        except EngineStopped:
+            written.ending = "stopped"
+        except EngineError as error:
+            written.failure, written.ending = error, "failed"
+        if is_called and written.failure is None:
+            written.ending = "tool"
+        self._figures.generated += len(written.words)
+        self._figures.malformed += self._shining.malformed
+        self._figures.reply_s = clocks.perf_counter() - self._begun_at
+        return written
+
+    def _read(self) -> None:
+        window, figures = self._window, self._figures
+        if window.is_stopped.is_set():
+            raise EngineStopped("The reply was stopped before anything was read for it.")
+        window.log.tell("status", text=f"reading {len(self._layout.placed)} tokens")
+        started = clocks.perf_counter()
+        report = window.sync(self._layout, self._opened)
+        figures.engine_s += clocks.perf_counter() - started
+        figures.reading_s += clocks.perf_counter() - started
+        figures.context = len(self._layout.placed)
+        figures.kept, figures.restored = report.kept, report.restored
+        figures.decoded += report.decoded
+        if window.is_stopped.is_set():
+            raise EngineStopped("The reply was stopped before it began.")
+        if window.recorder is not None:
+            window.recorder.note_context(self._layout)
+        window.log.tell("status", text="writing")
+
+    def _places(self) -> Iterator[int]:
+        place = 0
+        while True:
+            yield self._layout.place_of(self._opened, self._positions.at(place))
+            place += 1
+
+    def _timed(self, steps: Iterator[Step]) -> Iterator[Step]:
+        while True:
+            start = clocks.perf_counter()
+            step = next(steps, None)
+            self._figures.engine_s += clocks.perf_counter() - start
+            if step is None:
+                return
+            yield step
+
+    def _take(self, step: Step) -> bool:
+        """True if the model has called a tool with it."""
+        window, written = self._window, self.written
+        if step.attention is not None or step.token_id is not None:
+            self._shining.observe(step.attention)
+        written.ending = step.finish_reason or written.ending
+        word: Word | None = None
+        # The sign with which the model ends its turn gives way to the closing of the chat template.
+        if step.token_id is not None and step.finish_reason != "end":
+            word = Word(self._positions.at(len(written.words)), step.token_id, step.text)
+            if not self._figures.first_token_s:
+                self._figures.first_token_s = clocks.perf_counter() - self._begun_at
+            with window.life.looking:
+                written.words.append(word)
+                window.writing.append(Token(word.id, word.text))
+                self._shining.add()
+                window.log.tell("token", text=word.text, position=text_of_number(word.position))
+            self._journal.add(word)
+        if window.recorder is not None:
+            window.recorder.note_step(word, step.attention)
+        if clocks.perf_counter() - self._digest_at >= _DIGEST_EVERY_S:
+            self._digest_at = clocks.perf_counter()
+            window.log.tell("brightness", **digest(self._shining))
+        return word is not None and self._hear(word.text)
+
+
+def digest(shining: Shining) -> dict[str, Any]:
+    """Brightness and latest attention of all living words in order, in base64."""
+    return {
+        "brightness": b64encode(shining.word_brightness()).decode(),
+        "attention": b64encode(shining.word_attention()).decode(),
+    }

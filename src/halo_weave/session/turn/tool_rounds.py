@@ -1,0 +1,165 @@
+"""Calls of tools in a reply: heard while the model writes, carried out, and answered in the same turn.
+
+A call counts when its closing tag is written; one that is left open is text. The result stands behind the call in
+chunks of its own that are marked as the tool's, so that nobody has to tell by the signs who said what. After so many
+calls the next one is refused, and the model ends its reply without another.
+"""
+
+import threading
+import time as clocks
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from halo_weave.engine.protocol import Engine
+from halo_weave.records.tokens import Token
+from halo_weave.session.turn.repeated_calls import is_repeated
+from halo_weave.session.turn.tool_context import weave_in
+from halo_weave.session.turn.turn_state import Exchange, written_alive
+from halo_weave.session.window.chunk_json import described
+from halo_weave.session.window.journal import Journal
+from halo_weave.session.window.reviving import TOOL
+from halo_weave.session.window.tool_calls import NOTED_CHARACTERS
+from halo_weave.session.window.window import Window
+from halo_weave.session.window.words import ChunkSizes, Positions, placed
+from halo_weave.system.background import BackgroundThread
+from halo_weave.tools.calls.tags import FoundCall, TagParser
+from halo_weave.tools.registry import Called, Toolbox
+from halo_weave.tools.tool import Asker, as_json, failed
+
+_LOOK_EVERY_S = 0.02
+_SHOWN_COMMAND = 80
+_LEAST_RESULT = 16
+_LONGEST_TOKEN = 32
+
+
+class ToolRounds:
+    """Those of one reply. Without a toolbox, or with tools switched off, it hears nothing."""
+
+    def __init__(self, window: Window, exchange: Exchange, journal: Journal) -> None:
+        self._window = window
+        self._exchange = exchange
+        self._journal = journal
+        self._settings = window.settings.tools
+        self._toolbox: Toolbox | None = window.toolbox if self._settings.is_on else None
+        self._calls: list[FoundCall] = []
+        self._count = 0
+        self._parser = TagParser()
+        for chunk in window.life.context.of_turn(exchange.assistant):
+            self._parser.push("\n" if TOOL in chunk.marks else chunk.text)
+
+    def hear(self, text: str) -> bool:
+        """What the model wrote; True if it has to wait for the result of a call."""
+        if self._toolbox is None or self._count > self._settings.rounds:
+            return False
+        self._calls += [call for call in self._parser.push(text) if not self._is_repeated(call)]
+        return bool(self._calls)
+
+    def _is_repeated(self, call: FoundCall) -> bool:
+        with self._window.life.looking:
+            is_so = is_repeated(call, self._window.life.context, TOOL)
+        if is_so:
+            command = _short(" ".join(call.text.split()))
+            words = f"The call “{command}” is not carried out, because the model only repeats it."
+            self._window.log.tell("notice", text=words)
+        return is_so
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a call was begun and never closed."""
+        return self._toolbox is not None and self._parser.is_open
+
+    def carry_out(self) -> None:
+        """Do what was called for, and put the results behind it."""
+        calls, self._calls = self._calls, []
+        for call in calls:
+            if self._window.is_stopped.is_set():
+                return
+            self._count += 1
+            started = clocks.perf_counter()
+            called = self._called(call)
+            self._add_result(call, called, clocks.perf_counter() - started)
+        self._parser.push("\n")
+
+    def _called(self, call: FoundCall) -> Called:
+        toolbox, window, limit = self._toolbox, self._window, self._settings.rounds
+        assert toolbox is not None
+        if self._count > limit:
+            return Called(None, failed(f"no more than {limit} calls in one reply; go on without"))
+        window.log.tell("status", text="calling a tool")
+        asker = Asker(f"window {window.name}", self._exchange.user.turn, self._exchange.assistant.turn)
+        return _within(self._settings.seconds, window.is_stopped, lambda: toolbox.call(call.text, asker))
+
+    def _add_result(self, call: FoundCall, called: Called, seconds: float) -> None:
+        window, exchange, outcome = self._window, self._exchange, called.outcome
+        newest = window.newest
+        assert newest is not None
+        command = " ".join(call.text.split())
+        most = self._most_tokens()
+        line = outcome.line[: most * _LONGEST_TOKEN]  # nobody waits for what is cut off anyway to be tokenised
+        tokens = _result_tokens(window.engine, f"⚙️【{_short(command)}】→ {line}\n", most)
+        told = {
+            "name": called.asked.name if called.asked else "",
+            "command": command[:NOTED_CHARACTERS],
+            "arguments": _noted(called.asked.arguments if called.asked else None),
+            "is_error": outcome.is_error,
+            "seconds": round(seconds, 3),
+        }
+        positions = Positions(window.memory, newest.free_from, newest.free_to)
+        words = placed(tokens, positions)
+        self._journal.add_marked(words, {TOOL: told})
+        whole = ChunkSizes(min_tokens=max(1, len(words)), max_tokens=0)
+        living = written_alive(window, exchange, words, {**exchange.marks, TOOL: told}, sizes=whole)
+        free_from, free_to = positions.rest(len(words))
+        window.newest = newest._replace(free_from=free_from, free_to=free_to)
+        with window.life.looking:
+            window.life.add(living)
+            entry = {**told, "result": outcome.line[:NOTED_CHARACTERS], "time": window.clock().isoformat()}
+            window.tool_calls.append(entry)
+            window.log.tell("tool", **entry, chunks=[described(chunk) for chunk in living])
+        exchange.said.append("".join(token.text for token in tokens))
+        if outcome.woven:
+            weave_in(window, outcome.woven, outcome.cause, reserved=exchange.reserved(window))
+        window.save()
+
+    def _most_tokens(self) -> int:
+        """A result must leave room for the exchange itself and for what the model has to say of it."""
+        window = self._window
+        held = sum(len(chunk.tokens) for chunk in window.life.context if chunk.turn in window.life.current)
+        room = window.usable_tokens - len(window.life.frames.beginning) - held
+        return max(_LEAST_RESULT, min(self._settings.result_tokens, room // 3))
+
+
+def _within(seconds: float, is_stopped: threading.Event, work: Callable[[], Called]) -> Called:
+    """What the work gives, or an error if it takes too long or somebody stops the reply; then it ends by itself."""
+    results: list[Called] = []
+    thread = BackgroundThread("tool", lambda: results.append(work()))
+    thread.start()
+    deadline = clocks.monotonic() + seconds
+    while thread.is_alive() and clocks.monotonic() < deadline and not is_stopped.is_set():
+        thread.join(_LOOK_EVERY_S)
+    if results:
+        return results[0]
+    if not thread.is_alive():
+        return Called(None, failed("the tool failed inside; the log says more"))
+    return Called(None, failed("stopped" if is_stopped.is_set() else f"it took longer than {seconds:g} s"))
+
+
+def _result_tokens(engine: Engine, text: str, most: int) -> Sequence[Token]:
+    tokens = engine.tokenize(text)
+    if len(tokens) <= most:
+        return tokens
+    ending = engine.tokenize(" …\n")
+    kept = tokens[: max(1, most - len(ending))]
+    while kept and not kept[-1].text:  # a part of a character
+        kept = kept[:-1]
+    return [*kept, *ending]
+
+
+def _short(command: str) -> str:
+    return command if len(command) <= _SHOWN_COMMAND else command[: _SHOWN_COMMAND - 1] + "…"
+
+
+def _noted(arguments: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What is kept of a call's arguments."""
+    is_small = arguments is None or len(as_json(arguments)) <= NOTED_CHARACTERS
+    return arguments if is_small else {"…": as_json(arguments)[:NOTED_CHARACTERS]}

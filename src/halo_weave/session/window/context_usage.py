@@ -1,0 +1,49 @@
+"""How full a window is: its tokens by what keeps them there, and what leaves next."""
+
+from typing import Any
+
+from halo_weave.session.window.chunk_json import named
+from halo_weave.session.window.window import Window
+from halo_weave.weave.context import LiveChunk
+from halo_weave.weave.pruning import Burial
+
+NEARLY_FULL = 0.75
+"""The share of what may live from which on it is told what leaves next: before that, it will be something else."""
+
+
+def filling(window: Window) -> dict[str, Any]:
+    """`meter` adds up to the usable tokens, frames being counted as living. `next_keys` are the chunks that leave
+    first, none while there is much room; `next_to_bury` is their peak if brightness alone decides, otherwise None."""
+    life = window.life
+    with life.looking:
+        tokens = life.size()
+        parts = {"system": len(life.frames.beginning), "pinned": 0, "returned": 0, "current": len(window.writing)}
+        for chunk in life.context:
+            if (cause := _cause(window, chunk)) is not None:
+                parts[cause] += len(chunk.tokens)
+        total = tokens + len(window.writing)
+        meter = {**parts, "living": total - sum(parts.values()), "free": max(0, window.usable_tokens - total)}
+        by_brightness = window.settings.weave.keeps_by == "brightness"
+        burials = _next_burials(window, tokens)
+        return {
+            "tokens": tokens,
+            "budget": window.budget,
+            "meter": meter,
+            "next_to_bury": round(max(one.peak for one in burials)) if burials and by_brightness else None,
+            "next_keys": [named(one.key) for one in burials],
+        }
+
+
+def _next_burials(window: Window, tokens: int) -> tuple[Burial, ...]:
+    room = window.usable_tokens - window.settings.generation.max_tokens
+    if tokens <= NEARLY_FULL * min(window.budget or room, room):
+        return ()
+    return window.life.plan_pruning(max(1, tokens - 1), window.life.current).burials
+
+
+def _cause(window: Window, chunk: LiveChunk) -> str | None:
+    if window.doing and chunk.turn in window.life.current:
+        return "current"
+    if chunk.is_pinned:
+        return "pinned"
+    return "returned" if chunk.returned else None

@@ -1,0 +1,131 @@
+"""What others did to the memory meanwhile: what is deleted must not live on in any window; what is merged is one."""
+
+from collections.abc import Collection, Iterable
+from itertools import chain
+
+import msgspec
+
+from halo_weave.records.chunks import Action, AuditEntry, Chunk, ChunkKey
+from halo_weave.records.windows import BurialRecord
+from halo_weave.session.window.chunk_json import described, named
+from halo_weave.session.window.reloading import bring_up_to_date
+from halo_weave.session.window.reviving import WINDOW
+from halo_weave.session.window.window import Window
+from halo_weave.weave.context import LiveChunk
+from halo_weave.weave.living import TurnKey, turn_of
+from halo_weave.weave.resurrection import ResurrectionPlan, anchor_revival, group_keys
+
+_TAKEN_BACK = "Its deletion was taken back."
+
+
+def catch_up(window: Window) -> None:
+    """Called before anything else is done to a window."""
+    bring_up_to_date(window)
+    take_news(window)
+
+
+def take_news(window: Window) -> None:
+    entries = window.news.entries()
+    for key in _keys(entries, "merge"):
+        join_merged(window, key)
+    for turn in {turn_of(key) for key in _keys(entries, "forget")}:
+        _place_anew(window, turn)
+    _drop_gone(window, entries)
+    if undeleted := _keys(entries, "undelete"):
+        _take_back(window, undeleted)
+
+
+def join_merged(window: Window, gone: ChunkKey) -> None:
+    """Make the living chunks of a turn those that it has now that one is gone; tokens keep what they earned."""
+    life, turn = window.life, turn_of(gone)
+    stored = [entry.chunk for entry in window.memory.chunks_of_turn(turn.turn) if entry.chunk.key.role == turn.role]
+    with life.looking:
+        living = life.context.of_turn(turn)
+        for chunk in stored:
+            parts = [part for part in living if chunk.first_position <= part.first_position < chunk.end_position]
+            if parts and [(part.key, part.end_position) for part in parts] != [(chunk.key, chunk.end_position)]:
+                for part in parts:
+                    life.context.remove(part.key)
+                life.graves.exhume([chunk.key])
+                life.context.add(_joined(window, chunk, parts))
+        grave = life.graves.exhume([gone]).get(gone)
+        before = max((chunk for chunk in stored if chunk.key.index < gone.index), key=_key, default=None)
+        if before is None:
+            return
+        if grave is not None and before.key not in life.context and before.key not in life.graves:
+            life.graves.bury(msgspec.structs.replace(grave, key=before.key, first_position=before.first_position))
+        if grave is not None or any(part.key == gone for part in living):
+            merged = [described(chunk) for chunk in life.context if chunk.key == before.key]
+            window.log.tell("merged", key=named(before.key), gone=named(gone), chunk=merged[0] if merged else None)
+
+
+def _drop_gone(window: Window, entries: Iterable[AuditEntry]) -> None:
+    life = window.life
+    known = {*_keys(entries, "delete"), *_keys(entries, "forget")}
+    here: Iterable[ChunkKey] = {*(known & life.context.keys()), *life.graves.among(known)}
+    if any(entry.action == "clear" for entry in entries):
+        here = chain(life.context.keys(), life.graves)
+    gone = {key for key in here if (stored := window.memory.chunk(key)) is None or stored.chunk.deleted}
+    if gone:
+        window.drop(gone)
+        window.log.tell("deleted", keys=[named(key) for key in sorted(gone)], origin="elsewhere")
+
+
+def _take_back(window: Window, keys: Collection[ChunkKey]) -> None:
+    """What is undeleted and opens an exchange of which something lives here lives with it; what this window wrote lies
+    in its graveyard otherwise."""
+    life = window.life
+    exchanges = {key.turn if key.role == "user" else key.turn - 1 for key in keys}
+    wanted = {
+        anchor: chunk.key
+        for chunk in life.context
+        if (chunk.key.turn if chunk.key.role == "user" else chunk.key.turn - 1) in exchanges
+        for anchor in group_keys(chunk.key)[1:]
+    }
+    starting = life.starting_brightness()
+    revivals = [anchor_revival(one, wanted[one.key], starting) for one in life.dormant(wanted, {}).values()]
+    life.revive(ResurrectionPlan(tuple(revivals), 0))
+    stored = window.memory.chunks_by_keys(keys)
+    own = [
+        entry.chunk
+        for key, entry in stored.items()
+        if not entry.chunk.deleted and (entry.chunk.metadata or {}).get(WINDOW) == window.id and key not in life.context
+    ]
+    with life.looking:
+        buried = life.graves.among(chunk.key for chunk in own)
+        new = [chunk for chunk in own if chunk.key not in buried]
+        for chunk in new:
+            life.graves.bury(BurialRecord(chunk.key, chunk.first_position, 0.0, _TAKEN_BACK, window.clock()))
+        if new:
+            told = [{"key": named(one.key), "peak": 0, "code": "undeleted", "reason": _TAKEN_BACK} for one in new]
+            window.log.tell("buried", chunks=told)
+
+
+def _place_anew(window: Window, turn: TurnKey) -> None:
+    """A turn that has lost its beginning for ever begins with what is left of it."""
+    context = window.life.context
+    with window.life.looking:
+        for chunk in context.of_turn(turn):
+            stored = window.memory.chunk(chunk.key)
+            if stored is not None:
+                context.remove(chunk.key)
+                chunk.turn_start = window.life.reviver.turn_start(stored.chunk)
+                context.add(chunk)
+
+
+def _joined(window: Window, chunk: Chunk, parts: list[LiveChunk]) -> LiveChunk:
+    brightest = max(part.peak for part in parts)
+    joined = window.life.reviver.alive(chunk, brightness=brightest, is_pinned=any(part.is_pinned for part in parts))
+    if not joined.is_foreign:
+        for part in parts:
+            start = part.first_position - chunk.first_position
+            joined.state[:, start : start + len(part.tokens)] = part.state
+    return joined
+
+
+def _key(chunk: Chunk) -> ChunkKey:
+    return chunk.key
+
+
+def _keys(entries: Iterable[AuditEntry], action: Action) -> list[ChunkKey]:
+    return [entry.key for entry in entries if entry.action == action and entry.key is not None]

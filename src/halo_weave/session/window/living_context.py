@@ -1,0 +1,190 @@
+"""What lives in a window and what it buried: the plans of `weave` carried out, and told."""
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from halo_weave.memory.memory import Memory
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.windows import BurialRecord, packed_brightness
+from halo_weave.session.window.burial_log import Graves
+from halo_weave.session.window.chunk_json import described, named
+from halo_weave.session.window.events import EventLog
+from halo_weave.session.window.reviving import Reviver
+from halo_weave.weave import pruning
+from halo_weave.weave.context import Context, LiveChunk
+from halo_weave.weave.layout import Frames, Layout, OpenTurn, lay_out, size_of
+from halo_weave.weave.living import LivingChunk, TurnKey, tokens_in_all, turn_of
+from halo_weave.weave.pruning import Burial, Holding, PruningPlan
+from halo_weave.weave.recent import newest_exchanges
+from halo_weave.weave.resurrection import Dormant, ResurrectionPlan, StartingBrightness
+from halo_weave.weave.settings import WeaveSettings
+from halo_weave.weave.worth import Said, worths
+
+
+class Life:
+    """`looking` is held whenever something changes, so that who holds it sees a whole."""
+
+    def __init__(self, memory: Memory, window_id: str, log: EventLog, clock: Callable[[], datetime]) -> None:
+        self.context = Context()
+        self.current: frozenset[TurnKey] = frozenset()
+        """The turns of the exchange under way, which are not pruned."""
+        self.looking = threading.RLock()
+        self.graves = Graves(memory, window_id, self.looking)
+        self._memory = memory
+        self._log = log
+        self._clock = clock
+
+    def follow(self, settings: WeaveSettings, budget: int, frames: Frames, reviver: Reviver) -> None:
+        """Go by these from now on; `budget` is what may live between turns."""
+        self._settings = settings
+        self._recent_tokens = settings.recent_tokens(budget)
+        self._gap = timedelta(hours=settings.gap_marker_hours) if settings.gap_marker_hours else None
+        self.frames = frames
+        self.reviver = reviver
+
+    def begin_with(self, chunks: Iterable[LiveChunk], current: frozenset[TurnKey]) -> None:
+        """Let just these live; what was buried or raised and is not saved yet never was."""
+        with self.looking:
+            self.context, self.current = Context(chunks), current
+            self.graves.note_saved()
+
+    def layout(self, opened: OpenTurn | None = None) -> Layout:
+        return lay_out(self.context, self.frames, gap=self._gap, opened=opened)
+
+    def size(self) -> int:
+        """All tokens that the model would see, with frames and system prompt."""
+        return size_of(self.context, self.frames, gap=self._gap)
+
+    def frame_tokens(self, turn: TurnKey, time: datetime) -> int:
+        opening = self.frames.opening(turn.role, time, follows_gap=False)
+        return len(opening) + len(self.frames.closing(turn.role, time))
+
+    def prune(self, budget: int) -> Holding | None:
+        """Bury what is worth least until the context fits; gives what holds it if it does not. 0 does not prune."""
+        while True:
+            # Dates at gaps come and go with their neighbours and are no part of the plan, so it may take another one.
+            plan = self.plan_pruning(budget, self.current)
+            self._bury(plan.burials)
+            if not plan.burials:
+                return plan.held_by
+
+    def plan_pruning(self, budget: int, current: Collection[TurnKey]) -> PruningPlan:
+        """What would leave if these were the turns of the exchange under way."""
+        size = self.size()
+        if budget == 0 or size <= budget:
+            return PruningPlan((), size, None)  # without asking what each chunk is worth
+        chunks = self.living(current)
+        return pruning.plan(chunks, budget=budget, fixed=size - tokens_in_all(chunks))
+
+    def living(self, current: Collection[TurnKey]) -> list[LivingChunk]:
+        """What lives as planning sees it, if these are the turns of the exchange under way."""
+        chunks = [
+            LivingChunk(
+                key=chunk.key,
+                first_position=chunk.first_position,
+                tokens=len(chunk.tokens),
+                frame=self.frame_tokens(chunk.turn, chunk.time),
+                peak=chunk.peak,
+                is_pinned=chunk.is_pinned,
+                is_current=chunk.turn in current,
+                worth=worth,
+            )
+            for chunk, worth in zip(self.context, self._worths(), strict=True)
+        ]
+        # What returned is of another time, or of another window, even if its turn is new.
+        own = {chunk.key for chunk in self.context if not chunk.returned}
+        recent = newest_exchanges((one for one in chunks if one.key in own and not one.is_current), self._recent_tokens)
+        return [one._replace(is_recent=one.key in own and one.turn in recent) for one in chunks]
+
+    def dormant(self, keys: Iterable[ChunkKey], known: Mapping[ChunkKey, Chunk]) -> dict[ChunkKey, Dormant]:
+        """What is to be known of those chunks that could return, being neither living nor deleted."""
+        found = {}
+        asked = list(dict.fromkeys(keys))
+        graves = self.graves.among(asked)
+        unknown = [key for key in asked if key not in self.context and key not in known]
+        stored = {key: entry.chunk for key, entry in self._memory.chunks_by_keys(unknown).items()}
+        for key in asked:
+            chunk = None if key in self.context else known.get(key) or stored.get(key)
+            if chunk is None or chunk.deleted:
+                continue
+            tokens, _ = self.reviver.tokens(chunk)
+            grave = graves.get(key)
+            frame = self.frame_tokens(turn_of(key), chunk.time)
+            earned = () if grave is None else grave.token_brightness()
+            found[key] = Dormant(
+                key,
+                chunk.first_position,
+                len(tokens),
+                frame,
+                grave.peak if grave else None,
+                # Those of other tokens, in another model or before it was merged, say nothing of these.
+                earned if len(earned) == len(tokens) else (),
+            )
+        return found
+
+    def starting_brightness(self) -> StartingBrightness:
+        return StartingBrightness(self._settings.resurrection_brightness, self.context.mean_brightness())
+
+    def revive(self, plan: ResurrectionPlan) -> None:
+        stored = self._memory.chunks_by_keys(revival.key for revival in plan.revivals)
+        revived = [
+            (
+                revival,
+                self.reviver.alive(
+                    chunk,
+                    brightness=revival.brightness,
+                    token_brightness=revival.token_brightness,
+                    is_pinned=revival.is_pinned,
+                ),
+            )
+            for revival in plan.revivals
+            if revival.key in stored and not (chunk := stored[revival.key].chunk).deleted
+        ]
+        with self.looking:
+            for revival, live in revived:
+                live.returned = revival.reason
+                self.context.add(live)
+            self.graves.exhume(revival.key for revival, _ in revived)
+            if revived:
+                self._log.tell(
+                    "resurrected",
+                    chunks=[{**described(live), "code": one.code, "reason": one.reason} for one, live in revived],
+                    skipped=[str(skipped) for skipped in plan.skipped],
+                    skipped_groups=plan.skipped_groups,
+                )
+
+    def add(self, chunks: Iterable[LiveChunk]) -> None:
+        with self.looking:
+            for chunk in chunks:
+                self.context.add(chunk)
+
+    def drop(self, keys: Collection[ChunkKey]) -> list[LiveChunk]:
+        """Take out what was deleted; gives what lived of it."""
+        with self.looking:
+            self.graves.exhume(keys)
+            return [self.context.remove(key) for key in keys if key in self.context]
+
+    def _worths(self) -> Sequence[float | None]:
+        if self._settings.keeps_by == "brightness":
+            return [None] * len(self.context)
+        said = [Said(one.key.role, tuple(token.text for token in one.tokens), one.peak) for one in self.context]
+        return [float(worth) for worth in worths(said)]
+
+    def _bury(self, burials: Sequence[Burial]) -> None:
+        time = self._clock()
+        with self.looking:
+            for burial in burials:
+                chunk = self.context.remove(burial.key)
+                brightness = packed_brightness(chunk.brightness)
+                self.graves.bury(
+                    BurialRecord(burial.key, chunk.first_position, burial.peak, burial.reason, time, brightness)
+                )
+            if burials:
+                self._log.tell(
+                    "buried",
+                    chunks=[
+                        {"key": named(one.key), "peak": round(one.peak), "code": one.code, "reason": one.reason}
+                        for one in burials
+                    ],
+                )

@@ -1,0 +1,177 @@
+"""Opening a window: what was saved lives again, and what a crash cut off is brought to an end."""
+
+import secrets
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from halo_weave.errors import InputError
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.numbers import number_of_text
+from halo_weave.records.windows import WindowRecord
+from halo_weave.session.settings import is_usable
+from halo_weave.session.window.deleting import SUPERSEDED, delete_exchange
+from halo_weave.session.window.external_changes import take_news
+from halo_weave.session.window.journal import Begun, Noted, Written, noted
+from halo_weave.session.window.reviving import metadata_of
+from halo_weave.session.window.saved_chunks import SavedChunks
+from halo_weave.session.window.saved_window import SavedExchange, SavedWindow, decoded
+from halo_weave.session.window.tool_calls import earlier_calls
+from halo_weave.session.window.window import Newest, Surroundings, Window
+from halo_weave.session.window.words import ChunkSizes, Word, cut
+from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS
+from halo_weave.weave.context import LiveChunk
+from halo_weave.weave.living import TurnKey
+
+_FULL = NEW_BRIGHTNESS
+_LONGEST_NAME = 200
+_INTERRUPTED = {"ending": "interrupted"}
+
+
+def new_window_id() -> str:
+    return secrets.token_hex(8)
+
+
+def new_window(around: Surroundings, name: str, window_id: str) -> Window:
+    window = Window(WindowRecord(window_id, checked_name(name), b"", 0, around.clock()), around, restore)
+    window.news.entries()  # nothing of it is about a window that is empty
+    window.save()
+    return window
+
+
+def reopened(around: Surroundings, record: WindowRecord) -> Window:
+    """The window as it was saved, with what was under way when its process ended."""
+    window = Window(record, around, restore)
+    _take_saved(window, record)
+    _bring_all_to_end(window, noted(window.memory.store, window.id))
+    window.tool_calls.extend(earlier_calls(window.life.context))
+    return window
+
+
+def restore(window: Window, record: WindowRecord) -> None:
+    """Make an open window what was saved of it, with the exchange that is under way in it.
+
+    Other exchanges under way are left alone: they belong to another process, which may be alive.
+    """
+    lived = window.life.context.keys()
+    _take_saved(window, record)
+    if window.journal is not None:
+        all_noted, turn = noted(window.memory.store, window.id), window.journal.turn
+        _bring_all_to_end(window, {turn: all_noted[turn]} if turn in all_noted else {})
+    left = lived - window.life.context.keys()
+    stored = window.memory.chunks_by_keys(left)
+    if any(key not in stored or stored[key].chunk.deleted for key in left):
+        window.reread()
+    window.tool_calls.clear()
+    window.tool_calls.extend(earlier_calls(window.life.context))
+
+
+def _take_saved(window: Window, record: WindowRecord) -> None:
+    saved = decoded(record.state, record.name)
+    overrides = {name: value for name, value in saved.overrides.items() if is_usable(name, value)}
+    window.take_record(record, overrides)
+    for name in (name for name in saved.overrides if name not in overrides):
+        setting = f"{name} = {str(saved.overrides[name])[:40]}"
+        window.log.tell("notice", text=f"This window's own setting {setting} is unknown here; the program's is used.")
+    window.messages = saved.messages
+    window.messages_at_reflection = saved.messages_at_reflection
+    window.newest = None if saved.newest is None else _newest(saved.newest)
+    window.life.begin_with(_revived(window, saved), frozenset() if window.newest is None else window.newest.turns)
+    window.news.seen = saved.news_seen
+    take_news(window)
+
+
+def _newest(saved: SavedExchange) -> Newest:
+    return Newest(*map(number_of_text, (saved.turn_user, saved.turn_assistant, saved.free_from, saved.free_to)))
+
+
+def checked_name(name: str) -> str:
+    name = name.strip()
+    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+        raise InputError(f"A window's name has 1 to {_LONGEST_NAME} visible characters, not {name[:40]!r}.")
+    return name
+
+
+def _revived(window: Window, saved: SavedWindow) -> list[LiveChunk]:
+    same_scorer = saved.scorer == window.scorer.name
+    living: dict[ChunkKey, LiveChunk] = {}
+    stored = SavedChunks(window.memory, saved.chunks)
+    for one in saved.chunks:
+        chunk = stored.as_it_is_now(one)
+        if chunk is None or chunk.deleted or chunk.key in living:
+            continue
+        live = living[chunk.key] = window.life.reviver.as_before(
+            chunk,
+            one.brightness_rows(),
+            same_scorer=same_scorer,
+            is_pinned=one.is_pinned,
+            turn_start=stored.turn_start(chunk),
+        )
+        live.returned = one.returned
+    foreign = sum(live.is_foreign for live in living.values())
+    if foreign:
+        window.log.tell(
+            "notice",
+            text=f"{foreign} chunks were written with another model and are read in the tokens of this one.",
+        )
+    return list(living.values())
+
+
+def _bring_all_to_end(window: Window, cut_off: Mapping[int, Noted]) -> None:
+    """Exchanges that a crash or a failure cut off."""
+    for turn, (begun, written) in cut_off.items():
+        if begun is not None:
+            _bring_to_end(window, turn, begun, written)
+    if cut_off:
+        window.save()
+        for turn in cut_off:
+            window.memory.store.journal_clear(window.id, turn)
+    window.memory.embed_later(window.take_unembedded())
+
+
+def _bring_to_end(window: Window, turn: int, begun: Begun, notes: Sequence[Written]) -> None:
+    user, assistant = TurnKey(number_of_text(begun.turn_user), "user"), TurnKey(turn, "assistant")
+    question = _chunks(window, user)
+    if not question:
+        return  # the message was never shown, so it never was
+    if begun.supersedes is not None:
+        delete_exchange(window, number_of_text(begun.supersedes), SUPERSEDED)
+    answer = _chunks(window, assistant)
+    known = {position for chunk in answer for position in range(chunk.first_position, chunk.end_position)}
+    written: list[Chunk] = []
+    first_index = window.memory.store.next_index(*assistant)
+    for marks, words in _unwritten(notes, known):
+        written += cut(
+            words,
+            assistant,
+            first_index=first_index + len(written),
+            time=begun.time,
+            metadata=metadata_of(window.id, window.engine.facts.name, {**begun.marks, **marks}),
+            sizes=window.sizes if marks == _INTERRUPTED else ChunkSizes(min_tokens=len(words), max_tokens=0),
+        )
+    if written:
+        window.unembedded += window.memory.write(written)
+        answer += written
+        window.log.tell("notice", text="The last reply was interrupted; what had come of it is kept.")
+    buried = window.life.graves.among(chunk.key for chunk in (*question, *answer))
+    window.life.add(
+        window.life.reviver.alive(chunk, brightness=_FULL)
+        for chunk in (*question, *answer)
+        if chunk.key not in window.life.context and chunk.key not in buried and not chunk.deleted
+    )
+    if window.newest is None or window.newest.turn_assistant <= turn:
+        ends = [chunk.end_position for chunk in (*question, *answer)]
+        window.newest = Newest(user.turn, turn, max(ends), max(ends))
+
+
+def _unwritten(notes: Sequence[Written], known: Collection[int]) -> Iterator[tuple[dict[str, Any], list[Word]]]:
+    """What was noted and is not in the memory: words of the model and of its tools by turns, each with its marks."""
+    words = [(note.marks or _INTERRUPTED, word) for note in notes for word in note.words()]
+    words.sort(key=lambda marked: marked[1].position)
+    for marks, run in groupby((one for one in words if one[1].position not in known), key=lambda marked: marked[0]):
+        yield marks, [word for _, word in run]
+
+
+def _chunks(window: Window, turn: TurnKey) -> list[Chunk]:
+    stored = (entry.chunk for entry in window.memory.chunks_of_turn(turn.turn))
+    return [chunk for chunk in stored if chunk.key.role == turn.role]

@@ -1,0 +1,335 @@
+"""One window: a conversation in progress. What lives in it is its own; what was said is the memory's.
+
+Here is what it is and what is saved of it. The order of a turn is in `turn`; what a person can do to chunks is in
+`actions`. A window does one thing at a time, and may be looked at meanwhile.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from halo_weave.engine.protocol import Attention, Engine, EngineContext, SyncReport
+from halo_weave.errors import StoreConflict, StoreError, WindowBusy
+from halo_weave.memory.memory import Memory
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.numbers import text_of_number
+from halo_weave.records.tokens import Token
+from halo_weave.records.windows import WindowRecord
+from halo_weave.session.settings import WindowSettings, with_overrides
+from halo_weave.session.window.audit_cursor import News
+from halo_weave.session.window.chunk_json import described
+from halo_weave.session.window.events import Event, EventLog
+from halo_weave.session.window.journal import Journal
+from halo_weave.session.window.living_context import Life
+from halo_weave.session.window.reloading import bring_up_to_date, recover
+from halo_weave.session.window.reviving import Reviver
+from halo_weave.session.window.saved_window import SavedChunk, SavedExchange, SavedWindow, encoded
+from halo_weave.session.window.system_prompt import SystemPrompt
+from halo_weave.session.window.words import ChunkSizes, Word
+from halo_weave.tools.registry import Toolbox
+from halo_weave.weave.brightness.choosing import make_scorer
+from halo_weave.weave.context import LiveChunk
+from halo_weave.weave.framing import ChatFrames
+from halo_weave.weave.layout import Layout, OpenTurn
+from halo_weave.weave.living import TurnKey
+
+REMEMBERED_DELETIONS = 200
+REMEMBERED_CALLS = 200
+_PATIENCE_S = 0.5
+"""So long somebody waits who finds the window busy: a pin or a deletion is over by then."""
+
+
+class Surroundings(NamedTuple):
+    """What windows of one program share."""
+
+    engine: Engine
+    memory: Memory
+    settings: WindowSettings
+    sizes: ChunkSizes
+    clock: Callable[[], datetime]
+    toolbox: Toolbox | None = None
+
+
+class Recorder(Protocol):
+    """Takes down what the model saw and looked at; see `capture`."""
+
+    def note_context(self, layout: Layout) -> None: ...
+
+    def note_step(self, word: Word | None, attention: Attention | None) -> None: ...
+
+    def note_event(self, event: Event) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+class Newest(NamedTuple):
+    """The newest exchange, and the positions from `free_from` up to `free_to` that its reply may still use."""
+
+    turn_user: int
+    turn_assistant: int
+    free_from: int
+    free_to: int
+
+    @property
+    def turns(self) -> frozenset[TurnKey]:
+        return frozenset((TurnKey(self.turn_user, "user"), TurnKey(self.turn_assistant, "assistant")))
+
+
+class Window:
+    """Made by `opening`, which brings back what was saved, and does so again by `restore`."""
+
+    def __init__(
+        self, record: WindowRecord, around: Surroundings, restore: Callable[["Window", WindowRecord], None]
+    ) -> None:
+        self.restore = restore
+        self.is_behind = False
+        """Whether something failed half-way, so that the window has to be read from its file before it goes on."""
+        self.journal: Journal | None = None
+        """Of the exchange under way, until all of it is saved."""
+        self.engine = around.engine
+        self.memory = around.memory
+        self.clock = around.clock
+        self.toolbox = around.toolbox
+        self.sizes = around.sizes
+        self.log = EventLog()
+        self.news = News(self.memory.store)
+        self.life = Life(self.memory, record.id, self.log, self.clock)
+        self.writing: list[Token] = []
+        """The reply under way."""
+        self.messages = 0
+        self.messages_at_reflection = 0
+        self.newest: Newest | None = None
+        self.dropped: deque[list[LiveChunk]] = deque(maxlen=REMEMBERED_DELETIONS)
+        """What lived here when it was deleted, by deletion, for the latest of them to be undone."""
+        self.tool_calls: deque[dict[str, Any]] = deque(maxlen=REMEMBERED_CALLS)
+        """The latest calls of tools, with what came of them."""
+        self.recorder: Recorder | None = None
+        self.active_at = around.clock()
+        self.unembedded: list[int] = []
+        """Chunks of this window that were written and not given to be embedded yet."""
+        self.is_stopped = threading.Event()
+        self._record = record
+        self._defaults = around.settings
+        self._overrides: dict[str, Any] = {}
+        self._is_working = threading.Lock()
+        self._doing = ""
+        self._engine_context: EngineContext | None = None
+        self._must_reread = False
+        self._latest_turn_read = -1
+        self._prompt = SystemPrompt(self.toolbox, self.engine)
+        self._apply_settings()
+
+    @property
+    def id(self) -> str:
+        return self._record.id
+
+    @property
+    def name(self) -> str:
+        return self._record.name
+
+    @property
+    def version(self) -> int:
+        """That it was saved or read as."""
+        return self._record.version
+
+    @property
+    def overrides(self) -> Mapping[str, Any]:
+        return self._overrides
+
+    @property
+    def engine_context(self) -> EngineContext:
+        if self._engine_context is None:
+            self._engine_context = self.engine.open_context()
+        return self._engine_context
+
+    @property
+    def usable_tokens(self) -> int:
+        return self.engine.facts.usable_context
+
+    @property
+    def budget(self) -> int:
+        """Tokens that the context may have between turns; 0 for no limit."""
+        return self.settings.weave.budget(self.usable_tokens)
+
+    @property
+    def tokens(self) -> int:
+        """All tokens that the model would see, with frames and system prompt."""
+        with self.life.looking:
+            return self.life.size()
+
+    @property
+    def doing(self) -> str:
+        """What the window is busy with; empty if it is not."""
+        return self._doing
+
+    @contextmanager
+    def working(self, doing: str) -> Iterator[None]:
+        """For whatever changes the window: one at a time. What is short is waited for, a reply is not.
+
+        Whatever fails half-way leaves the window as its file has it, with what was written until then.
+        """
+        if not self._is_working.acquire(timeout=_PATIENCE_S):
+            raise WindowBusy(f"The window {self.name} is {self._doing or 'busy'}; wait until it is done, or stop it.")
+        self.is_stopped.clear()
+        self._doing = doing
+        try:
+            yield
+        except BaseException as error:
+            recover(self, error)
+            raise
+        finally:
+            self._doing = ""
+            self.active_at = self.clock()
+            self._is_working.release()
+
+    def wait_until_idle(self) -> None:
+        with self._is_working:
+            pass
+
+    def stop(self) -> None:
+        """End the reply under way; may be called from any thread, and does nothing if there is none."""
+        self.is_stopped.set()
+        if self._engine_context is not None:
+            self._engine_context.stop()
+
+    def sync(self, layout: Layout, opened: OpenTurn | None = None) -> SyncReport:
+        """Let the model see this; after a deletion without any trace of what was deleted."""
+        read = [span.chunk.key.turn for span in layout.spans]
+        # Before: if it is stopped or fails half-way, some of it was read all the same.
+        self._latest_turn_read = max([self._latest_turn_read, *read, *([opened.turn.turn] if opened else [])])
+        report = self.engine_context.sync(layout.placed, clean=self._must_reread)
+        self._must_reread = False
+        return report
+
+    def drop(self, keys: Collection[ChunkKey], *, is_whole_exchange: bool = False) -> list[LiveChunk]:
+        """Take deleted chunks out of the context, so that nothing of them is left in what the model goes on with.
+
+        What was read after them knows them, in the cache and in what is kept of it, and has to be read again. Nothing
+        was if they are the whole of the latest exchange that the model has seen.
+        """
+        is_tail = is_whole_exchange and self._latest_turn_read <= max((key.turn for key in keys), default=-1)
+        self._must_reread = self._must_reread or not is_tail
+        return self.life.drop(keys)
+
+    def reread(self) -> None:
+        """Let the model read its context again, without a trace of what is no longer in it."""
+        self._must_reread = True
+
+    def take_unembedded(self) -> list[int]:
+        taken, self.unembedded = self.unembedded, []
+        return taken
+
+    def take_record(self, record: WindowRecord, overrides: Mapping[str, Any]) -> None:
+        """Be the window of this name and version, with these settings of its own."""
+        told = list(self.life.frames.beginning)
+        self._record = record
+        self._overrides = dict(overrides)
+        self._apply_settings()
+        # What was read after another system prompt would still follow that one.
+        self._must_reread = self._must_reread or told != list(self.life.frames.beginning)
+
+    def rename(self, name: str) -> None:
+        self.change(name=name)
+
+    def set_overrides(self, overrides: Mapping[str, Any]) -> None:
+        self.change(overrides=overrides)
+
+    def change(self, *, name: str | None = None, overrides: Mapping[str, Any] | None = None) -> None:
+        """Another name, or other settings of this window alone in the place of all that it had; both or neither.
+
+        Settings are by dotted names; all others are the program's.
+        """
+        with_overrides(self._defaults, overrides or {})
+        with self.working("being changed"):
+            bring_up_to_date(self)
+            record = self._record if name is None else msgspec.structs.replace(self._record, name=name)
+            self.take_record(record, self._overrides if overrides is None else overrides)
+            self.life.prune(self.budget)
+            self.save()
+            if name is not None:
+                self.log.tell("changed", name=name)
+            if overrides is not None:
+                self.log.tell("changed", overrides=self._overrides)
+
+    def use_defaults(self, settings: WindowSettings) -> None:
+        """Go by these settings of the program from now on, where this window has none of its own."""
+        if settings != self._defaults:
+            with_overrides(settings, self._overrides)
+            with self.working("being set"):
+                self._defaults = settings
+                self._apply_settings()
+
+    def state(self) -> dict[str, Any]:
+        """Everything for somebody who begins to look: go on with the events after `event`."""
+        with self.life.looking:
+            return {
+                "event": self.log.last_number,
+                "id": self.id,
+                "name": self.name,
+                "doing": self._doing,
+                "chunks": [described(chunk) for chunk in self.life.context],
+                "writing": [token.text for token in self.writing],
+                "buried": len(self.life.graves),
+                "tokens": self.tokens,
+                "budget": self.budget,
+                "usable": self.usable_tokens,
+                "messages": self.messages,
+                "overrides": dict(self._overrides),
+                "tool_calls": list(self.tool_calls),
+            }
+
+    def save(self) -> None:
+        """Keep which chunks live and how bright, and what was buried; the words are in the memory already."""
+        state = encoded(
+            SavedWindow(
+                scorer=self.scorer.name,
+                chunks=tuple(SavedChunk.of(chunk) for chunk in self.life.context),
+                newest=None if self.newest is None else SavedExchange(*map(text_of_number, self.newest)),
+                overrides=self._overrides,
+                messages=self.messages,
+                messages_at_reflection=self.messages_at_reflection,
+                news_seen=self.news.seen,
+                tokens=self.tokens,
+            )
+        )
+        record = msgspec.structs.replace(self._record, state=state, saved_at=self.clock())
+        with self.life.looking:
+            buried, raised = self.life.graves.unsaved()
+            try:
+                version = self.memory.store.put_window(record, buried=buried, raised=raised)
+            except StoreConflict as error:
+                raise StoreConflict(
+                    f"The window {self.name} was changed or deleted by another program at the same time; look at it as "
+                    "it is now, and go on."
+                ) from error
+            self.life.graves.note_saved()
+        self._record = msgspec.structs.replace(record, version=version)
+
+    def close(self) -> None:
+        with self.working("being closed"):
+            if self.is_behind:
+                with suppress(StoreError):
+                    bring_up_to_date(self)
+            if self._engine_context is not None:
+                self._engine_context.close()
+                self._engine_context = None
+            if self.recorder is not None:
+                self.recorder.finish()
+            self.log.tell("closed")
+            self.log.close()
+
+    def _apply_settings(self) -> None:
+        self.settings = with_overrides(self._defaults, self._overrides)
+        self.scorer = make_scorer(self.settings.brightness)
+        frames = ChatFrames(self.engine, self._prompt.of(self.settings), shows_times=self.settings.weave.show_times)
+        reviver = Reviver(self.memory.store, self.engine, self.scorer)
+        self.life.follow(self.settings.weave, self.budget, frames, reviver)
+        with self.life.looking:
+            for chunk in self.life.context:
+                if len(chunk.state) != self.scorer.lanes:
+                    chunk.state = self.scorer.revived(len(chunk.tokens), chunk.peak)

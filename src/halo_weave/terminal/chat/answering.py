@@ -1,0 +1,75 @@
+"""A reply that is shown while it comes, and can be stopped."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from halo_weave.session.turn.turn import Reply
+from halo_weave.session.window.window import Window
+from halo_weave.terminal.chat.showing import Showing
+
+_LOOK_EVERY_S = 0.1
+
+
+def answer(window: Window, showing: Showing, work: Callable[[Window], Reply]) -> bool:
+    """Let the window work on a reply and show it; True if Ctrl-C stopped it.
+
+    The work is done in another thread: the engine calls back into Python from C, where an exception would be lost, and
+    signals only ever reach the main thread, which thus stays out of the engine. On Windows a signal is only noticed
+    between waits, so none may be endless.
+    """
+    worker = _Worker(window, work)
+    showing.told.clear()
+    with counting_interrupts() as interrupts:
+        worker.start()
+        try:
+            while worker.is_alive():
+                showing.show_new(_LOOK_EVERY_S)
+                # Stopped from here and not from the handler, which might interrupt the very locks that this takes.
+                if len(interrupts) > worker.stops and window.doing:
+                    worker.stop()
+            showing.show_new(0)
+        finally:
+            while worker.is_alive():
+                worker.stop()
+                worker.join(_LOOK_EVERY_S)
+    showing.finish()
+    if worker.error is not None:
+        raise worker.error
+    return bool(interrupts)
+
+
+class _Worker(threading.Thread):
+    def __init__(self, window: Window, work: Callable[[Window], Reply]) -> None:
+        super().__init__(name="reply")
+        self._window = window
+        self._work = work
+        self.stops = 0
+        self.error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self._work(self._window)
+        except BaseException as error:
+            self.error = error
+
+    def stop(self) -> None:
+        self.stops += 1
+        self._window.stop()
+
+
+@contextmanager
+def counting_interrupts() -> Iterator[list[int]]:
+    """Ctrl-C is only counted."""
+    counted: list[int] = []
+
+    def count(number: int, _frame: FrameType | None) -> None:
+        counted.append(number)
+
+    previous = signal.signal(signal.SIGINT, count)
+    try:
+        yield counted
+    finally:
+        signal.signal(signal.SIGINT, previous)

@@ -1,0 +1,83 @@
+"""Commands of a chat about chunks: pin, unpin, resurrect, delete, undo."""
+
+from collections.abc import Sequence
+
+from halo_weave.errors import InputError
+from halo_weave.memory.memory import Memory
+from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.roles import ROLES
+from halo_weave.session.actions import actions
+from halo_weave.terminal import output
+from halo_weave.terminal.address import address_of_text
+from halo_weave.terminal.chat.open_chat import OpenChat
+from halo_weave.terminal.chunk_lines import counted
+from halo_weave.terminal.opened_memory import chunks_at
+
+
+def pin(chat: OpenChat, argument: str) -> None:
+    keys = _living(chat, argument)
+    for key in keys:
+        actions.pin(chat.window, key)
+    output.notice(f"({counted(len(keys), 'chunk')} pinned: never buried until /unpin)")
+
+
+def unpin(chat: OpenChat, argument: str) -> None:
+    keys = _living(chat, argument)
+    for key in keys:
+        actions.unpin(chat.window, key)
+    output.notice(f"({counted(len(keys), 'chunk')} unpinned)")
+
+
+def resurrect(chat: OpenChat, argument: str) -> None:
+    """A chunk may come along as the anchor of one before it."""
+    chunks = _chunks(chat.memory, argument)
+    keys = [chunk.key for chunk in chunks if not chunk.deleted] or [chunk.key for chunk in chunks]
+    dormant = [key for key in keys if key not in chat.window.life.context] or keys
+    for key in dormant:
+        if key is dormant[0] or key not in chat.window.life.context:
+            actions.resurrect(chat.window, key)
+
+
+def delete(chat: OpenChat, argument: str) -> None:
+    """The newest answer hands its question back, to be changed and sent again."""
+    chunks = _chunks(chat.memory, argument)
+    keys = [chunk.key for chunk in chunks if not chunk.deleted] or [chunk.key for chunk in chunks]
+    gone: list[ChunkKey] = []
+    for key in keys:
+        if key not in gone:
+            deletion = actions.delete(chat.window, key)
+            gone += deletion.keys
+            chat.draft = deletion.question or chat.draft
+    chat.deletions.append(tuple(gone))
+    output.notice(f"({counted(len(gone), 'chunk')} deleted, for all windows; /undo takes it back)")
+
+
+def undo(chat: OpenChat, _argument: str) -> None:
+    if not chat.deletions:
+        raise InputError("Nothing was deleted here; `halo-weave memory undelete` takes earlier deletions back.")
+    keys = chat.deletions[-1]
+    actions.undelete(chat.window, keys)
+    chat.deletions.pop()
+    chat.draft = ""
+    output.notice(f"({counted(len(keys), 'chunk')} back)")
+
+
+def _living(chat: OpenChat, argument: str) -> list[ChunkKey]:
+    """All of them if none lives, for the action to say so."""
+    keys = [chunk.key for chunk in _chunks(chat.memory, argument)]
+    return [key for key in keys if key in chat.window.life.context] or keys
+
+
+def _chunks(memory: Memory, argument: str) -> Sequence[Chunk]:
+    """Of TURN or TURN:CHUNK; a role behind it is only needed where both have chunks of that name."""
+    place, _, role = argument.partition(" ")
+    if role and role not in ROLES:
+        raise InputError(f"{role!r} is no role; a chunk is named as TURN:CHUNK, such as 12:0, or 12:0 user.")
+    address = address_of_text(place)
+    chunks = [stored.chunk for stored in chunks_at(memory, address)]
+    chosen = [chunk for chunk in chunks if role in ("", chunk.key.role)]
+    if not chosen:
+        raise InputError(f"There is nothing of the {role} at {address}.")
+    if len(roles := {chunk.key.role for chunk in chosen}) > 1:
+        raise InputError(f"At {address} are chunks of {' and '.join(sorted(roles))}; add the role behind it.")
+    return chosen

@@ -1,0 +1,48 @@
+"""What happened in a window beside the reply, in a few short lines."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from halo_weave.session.window.events import Event
+from halo_weave.terminal.chunk_lines import counted, first_words
+
+_SHOWN_CHUNKS = 3
+_ENDINGS = {
+    "length": "(cut at the longest reply; /continue goes on, --max-tokens allows longer ones)",
+    "stopped": "(stopped)",
+}
+
+
+def event_in_words(event: Event, *, is_typed: bool) -> Iterator[str]:
+    """Lines for a person; what comes and goes in the context is only told to somebody who types."""
+    if event.kind == "notice":
+        yield event.data["text"]
+    if not is_typed:
+        return
+    match event.kind:
+        case "resurrected":
+            yield from _chunks_in_words("returned", event.data["chunks"])
+        case "buried":
+            yield from _chunks_in_words("buried", event.data["chunks"])
+        case "deleted" if event.data["origin"] == "elsewhere":
+            yield f"({counted(len(event.data['keys']), 'chunk')} deleted elsewhere, and gone from here)"
+
+
+def ending_in_words(ending: str, *, has_words: bool) -> str | None:
+    """Why a reply ended, if it did not just end."""
+    if has_words:
+        return _ENDINGS.get(ending)
+    if ending == "stopped":
+        return "(stopped before the reply began; the message is kept, and /continue has it answered)"
+    return None if ending == "failed" else "(the model ended its turn without a word)"
+
+
+def _chunks_in_words(verb: str, chunks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Those first that say why by themselves; the anchors that came along are only counted."""
+    telling = [chunk for chunk in chunks if chunk["code"] != "anchor"][:_SHOWN_CHUNKS]
+    for chunk in telling:
+        key, words = chunk["key"], first_words("".join(chunk.get("pieces", ())))
+        reason = str(chunk["reason"]).rstrip(".")
+        yield f"({verb} {key['turn']}:{key['chunk']}{f' “{words}”' if words else ''}: {reason})"
+    if rest := len(chunks) - len(telling):
+        yield f"({verb} {rest:,} more)"

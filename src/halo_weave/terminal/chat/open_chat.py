@@ -1,0 +1,94 @@
+"""A chat in one window at a time: what its loop and its commands share."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from halo_weave.errors import HaloError
+from halo_weave.memory.memory import Memory
+from halo_weave.records.chunks import ChunkKey
+from halo_weave.session.hub import Hub
+from halo_weave.session.turn.turn import Reply
+from halo_weave.session.window.window import Window
+from halo_weave.terminal.chat.answering import answer
+from halo_weave.terminal.chat.pending_notices import PendingNotices
+from halo_weave.terminal.chat.showing import Showing
+from halo_weave.terminal.chunk_lines import counted, local_time
+
+
+class OpenChat:
+    """`draft` is what the prompt begins with next; `deletions` are what can be taken back, the latest last."""
+
+    def __init__(self, hub: Hub, memory: Memory, notices: PendingNotices, name: str, *, is_typed: bool) -> None:
+        self.hub = hub
+        self._notices = notices
+        self.memory = memory
+        self.is_typed = is_typed
+        self.draft = ""
+        self.deletions: list[tuple[ChunkKey, ...]] = []
+        self._look_into(hub.open(name))
+
+    def switch_to(self, name: str) -> None:
+        """One window is open at a time: each takes the room of a context in the model's memory.
+
+        The same one is opened anew, which helps if another program has changed it.
+        """
+        listed = {one.name: one.id for one in self.hub.windows()}
+        if self.window.id in (name, listed.get(name)):
+            self.hub.close_window(self.window)
+            self._look_into(self.hub.open(name))
+        else:
+            before, opened = self.window, self.hub.open(name)
+            if before.recorder is not None:
+                self._notices.tell(f"(the capture of the window {before.name} has ended)")
+            self._look_into(opened)
+            self.hub.close_window(before)
+
+    def answer(self, work: Callable[[Window], Reply], said: str = "") -> None:
+        """Show a reply as it comes; what was said and could not be kept comes back to the prompt.
+
+        Over a pipe, where nobody could go on, Ctrl-C ends the chat too.
+        """
+        try:
+            is_interrupted = answer(self.window, self.showing, work)
+        except HaloError:
+            if "reply" in self.showing.told:
+                self._notices.tell("(everything up to here is kept; /continue tries to go on)")
+            elif "message" not in self.showing.told:
+                self.draft = said
+            raise
+        if is_interrupted and not self.is_typed:
+            raise KeyboardInterrupt
+
+    def take_over(self) -> None:
+        """A window that reflects on its own is stopped: somebody has begun to speak."""
+        if self.window.doing:
+            self.window.stop()
+            self.window.wait_until_idle()
+        self.showing.show_aside()
+
+    def take_draft(self) -> str:
+        self._notices.show()
+        draft, self.draft = self.draft, ""
+        return draft
+
+    def _look_into(self, window: Window) -> None:
+        self.window = window
+        self.showing = Showing(window, self._notices, is_typed=self.is_typed)
+        self.showing.show_aside()
+
+
+def window_in_words(window: Window) -> str:
+    """What somebody comes back to."""
+    if not window.messages and not len(window.life.context):
+        return f"Window {window.name} is new."
+    living = counted(len(window.life.context), "chunk")
+    words = f"Window {window.name}: {living} living, {len(window.life.graves):,} buried"
+    last = _last_message(window)
+    return f"{words}; the last message was on {local_time(last)}." if last else f"{words}."
+
+
+def _last_message(window: Window) -> datetime | None:
+    if window.newest is None:
+        return None
+    said = window.memory.chunks_of_turn(window.newest.turn_user)
+    return max((entry.chunk.time for entry in said), default=None)

@@ -1,0 +1,86 @@
+"""Typing: a prompt with history, messages of several lines, and Ctrl-C."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+from halo_weave import paths
+from halo_weave.system.private_files import make_private_folder
+from halo_weave.terminal import output
+
+HISTORY_FILE = "chat_history"
+KEYS = (
+    ("Ctrl-C", "stops a reply; what has come of it is kept"),
+    ("Ctrl-D", "leaves; so does Ctrl-C twice at an empty prompt"),
+    ("Alt-Enter", "begins a new line; so does Enter behind a backslash, and a pasted text keeps its lines"),
+)
+
+
+def prompt_session() -> PromptSession[str]:
+    return PromptSession(history=history(paths.data_folder()), multiline=True, key_bindings=_key_bindings())
+
+
+def typed_messages(session: PromptSession[str], take_draft: Callable[[], str]) -> Iterator[str]:
+    """What is typed, until somebody leaves; a draft stands there already, to be changed and sent."""
+    was_interrupted = False
+    while True:
+        try:
+            message = session.prompt("> ", default=take_draft(), prompt_continuation="  ")
+        except EOFError:
+            return
+        except KeyboardInterrupt:
+            if was_interrupted:
+                return
+            was_interrupted = True
+            output.notice("Ctrl-C once more, or Ctrl-D, leaves.")
+            continue
+        was_interrupted = False
+        yield message
+
+
+def history(folder: Path) -> History:
+    try:
+        make_private_folder(folder)
+        (folder / HISTORY_FILE).touch(mode=0o600)
+    except OSError:
+        return InMemoryHistory()
+    return _OptionalHistory(str(folder / HISTORY_FILE))
+
+
+class _OptionalHistory(FileHistory):
+    """A disk that is full or read-only must not end a conversation."""
+
+    def store_string(self, string: str) -> None:
+        with contextlib.suppress(OSError):
+            super().store_string(string)
+
+
+def _key_bindings() -> KeyBindings:
+    bindings = KeyBindings()
+
+    @bindings.add("enter")
+    def send_or_continue(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if buffer.document.is_cursor_at_the_end and buffer.text.endswith("\\"):
+            buffer.delete_before_cursor()
+            buffer.insert_text("\n")
+        else:
+            buffer.validate_and_handle()
+
+    @bindings.add("escape", "enter")
+    def new_line(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    @bindings.add("c-c")
+    @bindings.add("<sigint>")
+    def clear_or_leave(event: KeyPressEvent) -> None:
+        if event.current_buffer.text:
+            event.current_buffer.reset()
+        else:
+            event.app.exit(exception=KeyboardInterrupt, style="class:aborting")
+
+    return bindings

@@ -1,0 +1,117 @@
+"""A window's events as they come: the reply to stdout, what happens beside it to stderr and never into its text."""
+
+from typing import Any
+
+from halo_weave.session.window.events import Event
+from halo_weave.session.window.window import Window
+from halo_weave.terminal import output
+from halo_weave.terminal.chat.event_lines import ending_in_words, event_in_words
+from halo_weave.terminal.chat.pending_notices import PendingNotices
+from halo_weave.terminal.chat.status_line import status_line
+
+
+class Showing:
+    """Follows one window from where it is; `show_new` is called again and again while something is done in it."""
+
+    def __init__(self, window: Window, notices: PendingNotices, *, is_typed: bool) -> None:
+        self._window = window
+        self._notices = notices
+        self._is_typed = is_typed
+        self._seen = 0
+        self._has_missed = False
+        self._written = ""
+        self._has_words = False
+        self._buried = self._resurrected = 0
+        self.told: set[str] = set()
+        """The kinds of events that were shown since this was cleared."""
+        self.latest_stats: dict[str, Any] | None = None
+
+    def show_new(self, timeout_s: float) -> None:
+        """Show what came since; wait so long for something to come."""
+        for event in self._new_events(timeout_s):
+            self._show(event)
+
+    def show_aside(self) -> None:
+        """Tell what happened while nobody looked; a reply that came meanwhile is not written out."""
+        for event in self._new_events(0):
+            for line in event_in_words(event, is_typed=self._is_typed):
+                self._notices.tell(line)
+            if event.kind == "reply" and self._is_typed:
+                self._notices.tell("(meanwhile the model has summed up the conversation; /heat shows it)")
+        self.finish()
+
+    def finish(self) -> None:
+        """End the line of a reply that broke off, and tell what waited."""
+        if self._written and not self._written.endswith("\n"):
+            output.write_line()
+        self._written = ""
+        self._has_missed = False
+        self._buried = self._resurrected = 0
+        self._notices.show()
+
+    def _new_events(self, timeout_s: float) -> list[Event]:
+        log = self._window.log
+        events = log.wait(self._seen, timeout_s)
+        if events is None:  # what reads our output is slow; the end of the reply brings what is missing
+            self._has_missed = True
+            events = log.remembered()
+        if events:
+            self._seen = events[-1].number
+        return events
+
+    def _show(self, event: Event) -> None:
+        self.told.add(event.kind)
+        match event.kind:
+            case "token":
+                if not self._has_missed:
+                    self._write(event.data["text"])
+                return
+            case "written":
+                self._catch_up(event)
+                return
+            case "tool":
+                self._show_tool(event)
+                return
+            case "reply":
+                self._end_reply(event)
+                return
+            case "buried":
+                self._buried += len(event.data["chunks"])
+            case "resurrected":
+                self._resurrected += len(event.data["chunks"])
+        for line in event_in_words(event, is_typed=self._is_typed):
+            self._notices.tell(line)
+        if not self._written:
+            self._notices.show()
+        if event.kind == "stats":
+            self._end_turn(event.data)
+
+    def _write(self, text: str) -> None:
+        output.write(text)
+        self._written += text
+
+    def _catch_up(self, event: Event) -> None:
+        """What was kept of the reply so far, if some of it was not shown."""
+        text = "".join(piece for chunk in event.data["chunks"] for piece in chunk["pieces"])
+        self._write(text[len(self._written) :])
+        if text and not text.endswith("\n"):
+            output.write_line()
+        self._written = ""
+        self._has_words = self._has_words or bool(text)
+
+    def _show_tool(self, event: Event) -> None:
+        """The result on lines of its own, coloured where the terminal can."""
+        text = "".join(piece for chunk in event.data["chunks"] for piece in chunk["pieces"])
+        output.write_marked(text.strip("\n"))
+
+    def _end_reply(self, event: Event) -> None:
+        self._catch_up(event)
+        has_words, self._has_words = self._has_words, False
+        if line := ending_in_words(event.data["ending"], has_words=has_words):
+            self._notices.tell(line)
+        self._notices.show()
+
+    def _end_turn(self, stats: dict[str, Any]) -> None:
+        self.latest_stats = stats
+        if self._is_typed:
+            output.notice(status_line(stats, buried=self._buried, resurrected=self._resurrected))

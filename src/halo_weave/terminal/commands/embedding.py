@@ -1,0 +1,66 @@
+"""`halo-weave memory reembed`, and embedding after an import: long work that can be stopped and goes on later."""
+
+import msgspec
+
+from halo_weave.config import Settings
+from halo_weave.memory.embedders.embedder import EmbedderSettings
+from halo_weave.memory.embedding.reembedding import Reembedded
+from halo_weave.memory.memory import Memory
+from halo_weave.terminal import output
+from halo_weave.terminal.chunk_lines import counted
+from halo_weave.terminal.listing import write_json
+from halo_weave.terminal.opened_memory import opened_memory
+from halo_weave.terminal.progress import ProgressLine, stoppable
+from halo_weave.text.server_address import without_password
+
+INTERRUPTED = 130
+
+
+def reembed(settings: Settings, *, as_json: bool) -> int:
+    with opened_memory(settings) as memory:
+        with ProgressLine("chunks") as line, stoppable() as is_stopped:
+            outcome = memory.reembed(lambda done, total: line.show("embedding", done, total), is_stopped)
+        if as_json:
+            write_json(msgspec.structs.asdict(outcome))
+        elif outcome.is_complete:
+            output.write_line(_complete_in_words(outcome))
+            if outcome.dropped:
+                output.notice(f"(the settings have to name it from now on: {_named(settings.embedder)})")
+    if not outcome.is_complete:
+        output.notice(
+            f"Stopped: {counted(outcome.missing, 'chunk')} still without a vector of {outcome.embedder}; the same "
+            "command goes on where it was, and search is as before until then."
+        )
+        return INTERRUPTED
+    return 0
+
+
+def embed_missing(memory: Memory) -> tuple[int, int]:
+    """How many chunks were embedded, and how many still are to be."""
+    total = memory.count_missing()
+    if total == 0:
+        return 0, 0
+    with ProgressLine("chunks") as line, stoppable() as is_stopped:
+        embedded = memory.embed_missing(lambda done: line.show("embedding", min(done, total), total), is_stopped)
+    missing = memory.count_missing()
+    if missing:
+        output.notice(
+            f"Stopped: {counted(missing, 'chunk')} still without a vector, found by words alone until "
+            "`halo-weave memory reembed` goes on."
+        )
+    return embedded, missing
+
+
+def _named(embedder: EmbedderSettings) -> str:
+    values = {"kind": embedder.kind, "model": embedder.model, "url": without_password(embedder.url)}
+    return ", ".join(f'embedder.{name} = "{value}"' for name, value in values.items() if value)
+
+
+def _complete_in_words(outcome: Reembedded) -> str:
+    sentences = [
+        f"{counted(outcome.embedded, 'chunk')} embedded; every chunk has a vector of {outcome.embedder}, "
+        "which search uses."
+    ]
+    for name, count in outcome.dropped.items():
+        sentences.append(f"The {counted(count, 'old vector')} of {name} went.")
+    return " ".join(sentences)

@@ -1,0 +1,98 @@
+"""What can be asked of `halo-weave notes`."""
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from halo_weave.terminal.arguments import add_command, memory_flags, whole_number, with_settings
+
+if TYPE_CHECKING:
+    from halo_weave.config import Settings
+
+_Run = Callable[["Settings", argparse.Namespace], int]
+_LARGEST_VERSION = 2**53 - 1
+
+
+def add_notes_commands(commands: Any, settings: argparse.ArgumentParser) -> None:
+    notes = add_command(commands, "notes", None, "read the notes with jq and change them")
+    flags = memory_flags(settings)
+    parts = notes.add_subparsers(title="commands", metavar="COMMAND")
+
+    def add(name: str, run: _Run, help_text: str) -> argparse.ArgumentParser:
+        return add_command(parts, name, with_settings(run), help_text, [flags])
+
+    show = add("show", _show, "show the whole document")
+    show.add_argument("--version", type=_version(), metavar="N", help="as it was in an earlier version")
+    _add_filter(add("query", _query, "read with a jq filter"))
+    patch = _add_filter(add("patch", _patch, "let the notes be what a jq filter makes of them"))
+    _add_expect(patch, "run it on what they are by then")
+    replace = add("replace", _replace, "save another document in their place")
+    replace.add_argument("file", metavar="FILE", help="one JSON object, or - to read it from standard input")
+    _add_expect(replace, "replace what is there")
+    add("undo", _undo, "take the last change back; again goes further back")
+    history = add("history", _history, "list the versions, the newest first")
+    history.add_argument(
+        "--limit", type=whole_number(1, 1_000_000), default=20, metavar="N", help="most of them (default: %(default)s)"
+    )
+    restore = add("restore", _restore, "save an earlier version once more")
+    restore.add_argument("version", type=_version(), metavar="VERSION", help="its number; 0 is empty notes")
+
+
+def _add_filter(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    parser.add_argument("filter", metavar="FILTER", help="such as .topics, or '.topics.garden = \"roses\"'")
+    return parser
+
+
+def _add_expect(parser: argparse.ArgumentParser, otherwise: str) -> None:
+    parser.add_argument(
+        "--expect",
+        type=_version(),
+        metavar="VERSION",
+        help=f"refuse if they have another version by now (default: {otherwise})",
+    )
+
+
+def _version() -> Callable[[str], int]:
+    return whole_number(0, _LARGEST_VERSION)
+
+
+def _show(settings: "Settings", arguments: argparse.Namespace) -> int:
+    from halo_weave.terminal.commands import notes as notes_commands
+
+    return notes_commands.show(settings, arguments.version, as_json=arguments.json)
+
+
+def _query(settings: "Settings", arguments: argparse.Namespace) -> int:
+    from halo_weave.terminal.commands import notes as notes_commands
+
+    return notes_commands.query(settings, arguments.filter, as_json=arguments.json)
+
+
+def _patch(settings: "Settings", arguments: argparse.Namespace) -> int:
+    from halo_weave.terminal.commands import notes as notes_commands
+
+    return notes_commands.patch(settings, arguments.filter, arguments.expect, as_json=arguments.json)
+
+
+def _replace(settings: "Settings", arguments: argparse.Namespace) -> int:
+    from halo_weave.terminal.commands import notes as notes_commands
+
+    return notes_commands.replace(settings, arguments.file, arguments.expect, as_json=arguments.json)
+
+
+def _undo(settings: "Settings", arguments: argparse.Namespace) -> int:
+    from halo_weave.terminal.commands import notes as notes_commands
+
+    return notes_commands.undo(settings, as_json=arguments.json)
+
+
+def _history(settings: "Settings", arguments: argparse.Namespace) -> int:
+    from halo_weave.terminal.commands import notes as notes_commands
+
+    return notes_commands.history(settings, arguments.limit, as_json=arguments.json)
+
+
+def _restore(settings: "Settings", arguments: argparse.Namespace) -> int:
+    from halo_weave.terminal.commands import notes as notes_commands
+
+    return notes_commands.restore(settings, arguments.version, as_json=arguments.json)

@@ -1,0 +1,85 @@
+"""The text of a call as a tool's name and arguments.
+
+There are three ways to write it: `jq '.topics' notes.json`, a JSON object with `name` and `arguments`, and the form of
+a function, `query_memory("Goals/Trip")`.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from halo_weave.errors import InputError
+from halo_weave.tools.calls.function_form import is_function_form, parse_function_form
+from halo_weave.tools.notes.command import is_notes_command, parse_notes_command
+
+LONGEST_CALL = 32_768
+_FENCED = re.compile(r"(```|~~~)\w*\n(.*?)\n?\1", re.DOTALL)
+_WAYS = """a call is jq '.' notes.json, or {"name": …, "arguments": {…}}, or name("…")"""
+
+
+class AskedFor(NamedTuple):
+    """What a call asks for; whether there is such a tool, and takes these arguments, is not looked at."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+def parse_call(text: str, argument_names: Mapping[str, Sequence[str]]) -> AskedFor:
+    """`argument_names` has those of each tool in their order. InputError if the text is no call."""
+    if len(text) > LONGEST_CALL:
+        raise InputError(f"The call has {len(text):,} characters, but at most {LONGEST_CALL:,} are read.")
+    bare = _unfenced(text.strip())
+    if not bare:
+        raise InputError(f"The call is empty; {_WAYS}.")
+    if is_notes_command(bare):
+        command = parse_notes_command(bare)
+        return AskedFor("patch_notes" if command.is_write else "query_notes", {"filter": command.filter})
+    if bare.startswith("{"):
+        return _of_json(bare)
+    if is_function_form(bare):
+        return _of_function(bare, argument_names)
+    raise InputError(f"{bare[:40]!r} is no call that is understood; {_WAYS}.")
+
+
+def _unfenced(text: str) -> str:
+    """Some models put the call into a block of code inside of the tags."""
+    fenced = _FENCED.fullmatch(text)
+    return fenced[2].strip() if fenced else text
+
+
+def _of_json(text: str) -> AskedFor:
+    try:
+        call = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise InputError(f"The call is not JSON: {error}.") from None
+    name = call.get("name") if isinstance(call, dict) else None
+    arguments = call.get("arguments", call.get("parameters", {})) if isinstance(call, dict) else None
+    if isinstance(arguments, str):
+        arguments = _inner_json(arguments)
+    if not isinstance(name, str) or not isinstance(arguments, dict):
+        raise InputError('A call in JSON has the form {"name": …, "arguments": {…}}.')
+    return AskedFor(name, arguments)
+
+
+def _inner_json(text: str) -> Any:
+    """Some models write the arguments as text."""
+    try:
+        return msgspec.json.decode(text or "{}")
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+
+
+def _of_function(text: str, argument_names: Mapping[str, Sequence[str]]) -> AskedFor:
+    call = parse_function_form(text)
+    names = argument_names.get(call.name)
+    if names is None:
+        return AskedFor(call.name, call.by_name)
+    if len(call.by_place) > len(names):
+        raise InputError(f"{call.name} takes {len(names)} arguments, but {len(call.by_place)} are given.")
+    arguments = dict(zip(names, call.by_place, strict=False))
+    twice = [name for name in call.by_name if name in arguments]
+    if twice:
+        raise InputError(f"{call.name} is given {twice[0]} twice.")
+    return AskedFor(call.name, {**arguments, **call.by_name})

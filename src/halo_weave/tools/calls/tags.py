@@ -1,0 +1,67 @@
+"""Calls of tools in a text that comes in pieces: what stands between `<tool>` and `</tool>`.
+
+Inside of code it is text, not a call. A tag that is opened again begins anew, so that words about the tag hide no call;
+one that is never closed is text. The parser only looks: what was said stays as it is.
+"""
+
+from typing import Literal, NamedTuple
+
+from halo_weave.tools.calls.code_marks import CodeMarks
+
+Form = Literal["tool", "tool_call"]
+_OPENINGS: dict[str, Form] = {"<tool>": "tool", "<tool_call>": "tool_call"}
+_LONGEST_TAG = len("</tool_call>")
+
+
+class FoundCall(NamedTuple):
+    """`text` stands between the tags; `end` counts the characters of the whole text up to the end of the closing tag.
+
+    `tool_call` is what models write that were trained to call tools.
+    """
+
+    form: Form
+    text: str
+    end: int
+
+
+class TagParser:
+    """The same text gives the same calls, whatever pieces it comes in."""
+
+    def __init__(self) -> None:
+        self._code = CodeMarks()
+        self._read = 0
+        self._tail = ""
+        self._form: Form | None = None
+        self._content: list[str] = []
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a tag waits to be closed."""
+        return self._form is not None
+
+    def push(self, piece: str) -> list[FoundCall]:
+        """The calls that end within this piece, in order."""
+        calls = (self._take(sign) for sign in piece)
+        return [call for call in calls if call is not None]
+
+    def _take(self, sign: str) -> FoundCall | None:
+        self._read += 1
+        self._tail = (self._tail + sign)[-_LONGEST_TAG:]
+        if self._form is not None:
+            self._content.append(sign)
+        # The arguments of a call may have any number of backticks.
+        self._code.take(sign, blocks_only=self._form is not None)
+        if sign != ">" or self._code.is_code:
+            return None
+        for opening, form in _OPENINGS.items():
+            if self._tail.endswith(opening):
+                self._form, self._content = form, []
+                return None
+        return self._closed() if self._form is not None and self._tail.endswith(f"</{self._form}>") else None
+
+    def _closed(self) -> FoundCall:
+        form = self._form
+        assert form is not None
+        text = "".join(self._content)[: -len(f"</{form}>")]
+        self._form, self._content = None, []
+        return FoundCall(form, text, self._read)

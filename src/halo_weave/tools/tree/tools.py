@@ -1,0 +1,160 @@
+"""The memory tree as tools."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import msgspec
+
+from halo_weave.tools.times import shown_time
+from halo_weave.tools.tool import Asker, Tool, ToolOutcome, as_json, succeeded
+from halo_weave.tools.tree.tree import (
+    CONTEXT_TOKENS,
+    MOST_CONTEXT_TOKENS,
+    RECENCY_BIAS,
+    Entry,
+    MemoryTree,
+    ScoredEntry,
+    TreeNode,
+)
+
+SAVE_DESCRIPTION = (
+    "Save something that you decide to keep, at a path such as Project/Goals/Phase1. The content is any JSON. What was "
+    "said about it so far is saved along with it, so that later you can remember why. If something is at the path "
+    "already it is replaced; earlier versions are kept."
+)
+QUERY_DESCRIPTION = (
+    "Read what was saved at a path, with the conversation that it came from. Use list_memory to see which paths there "
+    "are."
+)
+HEADING_DESCRIPTION = (
+    "Look through everything saved under a heading: the newest first, or, with a query, the best match first. "
+    "recency_bias from 0 to 1 says how much newer things count more."
+)
+LIST_DESCRIPTION = "List the paths of everything that was saved, as a tree, or of what is under one heading."
+DELETE_DESCRIPTION = (
+    "Delete what was saved at a path; with recursive also everything under it. Earlier versions are kept and can be "
+    "restored by the user."
+)
+
+Path = Annotated[str, msgspec.Meta(max_length=2000, description="Headings with slashes between, such as User/Work.")]
+
+
+class SaveMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: Path
+    content: Annotated[Any, msgspec.Meta(description="What to save: a text, an object, a list, any JSON.")]
+    context_tokens: Annotated[
+        int,
+        msgspec.Meta(
+            ge=0, le=MOST_CONTEXT_TOKENS, description="How much of what was said is saved along with it, in tokens."
+        ),
+    ] = CONTEXT_TOKENS
+    expected_version: Annotated[
+        int | None,
+        msgspec.Meta(description="Save only if this is still the version at the path; 0 if nothing may be there."),
+    ] = None
+
+
+class QueryMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: Path
+
+
+class QueryHeading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: Path
+    query: Annotated[str, msgspec.Meta(max_length=10_000, description="What to look for, in words.")] | None = None
+    recency_bias: Annotated[float, msgspec.Meta(ge=0, le=1, description="How much newer things count more.")] = (
+        RECENCY_BIAS
+    )
+
+
+class ListMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    root: Annotated[str, msgspec.Meta(max_length=2000, description="A heading; empty for everything.")] = ""
+
+
+class DeleteMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: Path
+    recursive: Annotated[bool, msgspec.Meta(description="Delete everything under the path too.")] = False
+
+
+def tree_tools(tree: MemoryTree) -> tuple[Tool[Any], ...]:
+    def save(arguments: SaveMemory, asker: Asker) -> ToolOutcome:
+        saved = tree.save(
+            arguments.path,
+            arguments.content,
+            arguments.context_tokens,
+            origin=asker.origin,
+            expected_version=arguments.expected_version,
+            without_turn=asker.answer_turn,
+        )
+        line = f"saved {saved.path} (version {saved.version}, {_counted(saved.chunks)} of context)"
+        return succeeded(line, msgspec.to_builtins(saved))
+
+    def query(arguments: QueryMemory, _: Asker) -> ToolOutcome:
+        entry = tree.query(arguments.path)
+        line = f"{entry.path} = {as_json(entry.content)} (saved {shown_time(entry.modified)})"
+        return succeeded(line, _whole(entry), entry.snapshot, f"memory tree {entry.path}")
+
+    def query_heading(arguments: QueryHeading, _: Asker) -> ToolOutcome:
+        found = tree.query_heading(arguments.path, arguments.query, arguments.recency_bias)
+        told = (
+            f"{one.path}{'' if arguments.query is None else f' ({one.score:.2f})'} = {as_json(one.content)}"
+            for one in found
+        )
+        return succeeded("; ".join(told) or "nothing", {"entries": [_scored(one) for one in found]})
+
+    def list_memory(arguments: ListMemory, _: Asker) -> ToolOutcome:
+        paths = list(_paths(tree.list(arguments.root)))
+        return succeeded(", ".join(paths) or "nothing is saved yet", {"paths": paths})
+
+    def delete(arguments: DeleteMemory, asker: Asker) -> ToolOutcome:
+        gone = tree.delete(arguments.path, arguments.recursive, origin=asker.origin)
+        return succeeded(f"deleted {', '.join(gone)}", {"deleted": gone})
+
+    return (
+        Tool("save_memory", SAVE_DESCRIPTION, SaveMemory, save, changes=True),
+        Tool("query_memory", QUERY_DESCRIPTION, QueryMemory, query),
+        Tool("query_heading", HEADING_DESCRIPTION, QueryHeading, query_heading),
+        Tool("list_memory", LIST_DESCRIPTION, ListMemory, list_memory),
+        Tool("delete_memory", DELETE_DESCRIPTION, DeleteMemory, delete, changes=True),
+    )
+
+
+def _paths(node: TreeNode) -> Iterator[str]:
+    """Those that something is saved at, from the top down."""
+    if node.entry is not None:
+        yield node.path
+    for child in node.children:
+        yield from _paths(child)
+
+
+def _whole(entry: Entry) -> dict[str, Any]:
+    return {
+        "path": entry.path,
+        "content": entry.content,
+        "version": entry.version,
+        "created": entry.created.isoformat(),
+        "modified": entry.modified.isoformat(),
+        "context": [
+            {
+                "time": one.time.isoformat(),
+                "role": one.key.role,
+                "text": one.text,
+                "similarity": round(one.similarity, 4),
+            }
+            for one in entry.snapshot
+        ],
+    }
+
+
+def _scored(entry: ScoredEntry) -> dict[str, Any]:
+    return {
+        "path": entry.path,
+        "content": entry.content,
+        "version": entry.version,
+        "modified": entry.modified.isoformat(),
+        "score": round(entry.score, 4),
+        "passages": [one.chunk.text for one in entry.chunks],
+    }
+
+
+def _counted(passages: int) -> str:
+    return f"{passages} {'passage' if passages == 1 else 'passages'}"

@@ -1,0 +1,95 @@
+"""The lines of an export for what was kept on purpose: every version of the notes and of the memory tree.
+
+Vectors are left out: they are made anew from the texts.
+"""
+
+from datetime import UTC, datetime
+
+import msgspec
+
+from halo_weave.errors import InputError
+from halo_weave.records.chunks import require_whole_characters
+from halo_weave.records.notes import NotesRecord
+from halo_weave.records.notes_and_tree import Kept, KeptVersion
+from halo_weave.records.tree import SnapshotChunk, TreeVersion
+from halo_weave.tools.notes.changes import decoded
+from halo_weave.tools.notes.notes import LARGEST_DOCUMENT_BYTES
+from halo_weave.transfer.file_values import in_utc
+from halo_weave.transfer.own.chunk_lines import SaidLine, chunk_of_said, said_of_chunk
+
+
+class NotesLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="notes"):
+    version: int
+    time: datetime
+    origin: str
+    command: str
+    document: str
+
+
+class SnapshotLine(SaidLine, frozen=True, kw_only=True):
+    similarity: float
+
+
+class TreeLine(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="kind", tag="tree"
+):
+    """`content` is JSON as text; none if this version is a deletion."""
+
+    path: str
+    version: int
+    created: datetime
+    time: datetime
+    origin: str
+    content: str | None = None
+    snapshot: list[SnapshotLine] = []
+
+
+def line_of_kept(kept: Kept) -> bytes:
+    line: NotesLine | TreeLine
+    if isinstance(kept, NotesRecord):
+        line = NotesLine(kept.version, kept.time.astimezone(UTC), kept.origin, kept.command, kept.document)
+    else:
+        version = kept.version
+        line = TreeLine(
+            path=version.path,
+            version=version.version,
+            created=version.created.astimezone(UTC),
+            time=version.time.astimezone(UTC),
+            origin=version.origin,
+            content=version.content,
+            snapshot=[SnapshotLine(**said_of_chunk(one.chunk), similarity=one.similarity) for one in kept.snapshot],
+        )
+    return msgspec.json.encode(line) + b"\n"
+
+
+def kept_of_line(line: NotesLine | TreeLine) -> Kept:
+    if isinstance(line, TreeLine):
+        version = TreeVersion(
+            line.path, line.version, in_utc(line.created), in_utc(line.time), line.origin, line.content
+        )
+        return KeptVersion(version, [SnapshotChunk(chunk_of_said(one), one.similarity) for one in line.snapshot])
+    for text in (line.origin, line.command):
+        require_whole_characters("the notes", text)
+    if not isinstance(decoded(line.document), dict) or len(line.document.encode()) > LARGEST_DOCUMENT_BYTES:
+        raise InputError(f"Version {line.version} of the notes is not one JSON object of bounded size.")
+    return NotesRecord(line.version, in_utc(line.time), line.origin, line.command, line.document)
+
+
+class KeptOrder:
+    """Versions come from the first on, without a gap, and paths in their order."""
+
+    def __init__(self) -> None:
+        self._notes = 0
+        self._path, self._version = "", 0
+
+    def require_next(self, kept: Kept) -> None:
+        if isinstance(kept, NotesRecord):
+            self._notes += 1
+            if kept.version != self._notes:
+                raise InputError(f"Version {kept.version} of the notes comes where {self._notes} should be.")
+            return
+        path, version = kept.version.path, kept.version.version
+        expected = self._version + 1 if path == self._path else 1
+        if path < self._path or version != expected:
+            raise InputError(f"Version {version} of the memory at {path!r:.80} does not come in its order.")
+        self._path, self._version = path, version
