@@ -71,7 +71,7 @@ def read(page: Path) -> str:
     return page.read_text(encoding="utf-8")
 
 
-def each_page() -> Any:
+def each_page() -> pytest.MarkDecorator:
     return pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 
