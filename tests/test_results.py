@@ -72,7 +72,7 @@ def test_the_page_has_every_figure_with_its_interval_and_names_what_is_missing(f
     assert "`halo-weave bench recall --data locomo.jsonl.gz`" in written
     assert "| h  Halo Weave | 66.6 [65.6, 67.6] |" in written
     assert "0.25: 81.5 [80.0, 83.0]" in written
-    assert "Date, machine and versions were not noted." in written
+    assert "Date, machine and versions were not recorded." in written
     missing = next(line for line in written.splitlines() if line.startswith("Not measured"))
     assert {name for name in BENCHES if f"bench {name}`" in missing} == set(BENCHES) - {"recall", "policies", "engine"}
 
@@ -96,17 +96,15 @@ def test_members_of_a_group_are_rows_with_intervals_of_their_own_or_from_around_
 
 def test_the_headline_has_only_what_was_measured(folder: Path) -> None:
     table = headline(load(folder))
-    assert "| burying, against reading the rest again | 141.3 × |" in table
-    assert "| evidence found, in 1,024 tokens of context | 74.6 % (locomo) |" in table
-    assert "resurrecting" not in table
+    assert "| Burying: speed-up over reading the rest again | 141.3 × |" in table
+    assert "| Evidence retrieved within 1,024 tokens | 74.6 % (locomo) |" in table
+    assert "Resurrecting" not in table
     assert headline([]).startswith("There are no result files yet")
 
 
 def test_the_same_figure_of_several_sets_is_one_row_of_the_headline(folder: Path) -> None:
     save(folder, "recall", ["bench", "recall"], {"evidence_at_1024": 50.0}, Path("another.jsonl"))
-    assert "| evidence found, in 1,024 tokens of context | 50.0 % (another), 74.6 % (locomo) |" in headline(
-        load(folder)
-    )
+    assert "| Evidence retrieved within 1,024 tokens | 50.0 % (another), 74.6 % (locomo) |" in headline(load(folder))
 
 
 def test_a_picture_beside_a_result_is_shown(folder: Path) -> None:

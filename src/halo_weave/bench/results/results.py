@@ -1,7 +1,7 @@
 """Result files, and the page that is made of them. Figures are never copied by hand.
 
 `bench NAME --save FOLDER` writes a result file. Also what `bench NAME --json` printed is one, if its name begins with
-the bench's, as in `recall-locomo.json`; it tells nothing of date, machine and versions, and the page says so.
+the bench's, as in `recall-locomo.json`; it records no date, machine or versions, and the page says so.
 """
 
 import os
@@ -91,7 +91,7 @@ def headline(results: Sequence[Result]) -> str:
     if not measured:
         return "There are no result files yet; `halo-weave bench` measures on your own machine."
     rows = (f"| {what} | {', '.join(values)} |" for what, values in measured.items())
-    return "\n".join(["| what | measured |", "| --- | --- |", *rows])
+    return "\n".join(["| measure | result |", "| --- | --- |", *rows])
 
 
 def with_headline(text: str, table: str, where: str) -> str:
@@ -120,13 +120,13 @@ def _page(results: Sequence[Result], pictures_from: str) -> Iterator[str]:
     yield from (
         "# Results",
         "",
-        "Made by `halo-weave bench results` from the files in `docs/results`, never by hand; "
+        "`halo-weave bench results` generates this page from the files in `docs/results`; do not edit it by hand. "
         "`halo-weave bench NAME --save docs/results` writes such a file.",
         "",
     )
     yield (
-        "Shares of evidence and recall are percent; behind a mean, in brackets, stand the ends of its 95 % interval "
-        "(bootstrap over questions). Times depend on the machine, which is named; ratios were measured in one run."
+        "Evidence and recall are percentages. Brackets hold a mean's 95 % confidence interval (bootstrap over "
+        "questions). Times depend on the machine, which is named; ratios were measured within one run."
     )
     measured = {result.bench for result in results}
     if missing := [name for name in BENCHES if name not in measured]:
@@ -141,7 +141,7 @@ def _page(results: Sequence[Result], pictures_from: str) -> Iterator[str]:
 
 def _origin_in_words(origin: Origin | None) -> str:
     if origin is None:
-        return "Date, machine and versions were not noted."
+        return "Date, machine and versions were not recorded."
     versions = ", ".join(f"{name} {version}" for name, version in origin.versions.items())
     return f"`{origin.command}` · {origin.date} · {origin.machine} · {versions}"
 
@@ -156,34 +156,32 @@ class _Headline(NamedTuple):
 
 _HEADLINES: dict[str, tuple[_Headline, ...]] = {
     "recall": (
-        _Headline("evidence found, in 1,024 tokens of context", ("evidence_at_1024",), " %"),
-        _Headline("evidence found, in 2,048 tokens", ("evidence_at_2048",), " %"),
-        _Headline("evidence among the first ten turns found", ("recall_at_10",), " %"),
+        _Headline("Evidence retrieved within 1,024 tokens", ("evidence_at_1024",), " %"),
+        _Headline("Evidence retrieved within 2,048 tokens", ("evidence_at_2048",), " %"),
+        _Headline("Evidence among the ten best turns (recall@10)", ("recall_at_10",), " %"),
     ),
     "keep": (
-        _Headline("evidence that stays when a context shrinks to a quarter", ("default", "kept_at_25"), " %"),
-        _Headline("the same if chance decided", ("controls", "random", "kept_at_25"), " %"),
-        _Headline("evidence that stays when it shrinks to half", ("default", "kept_at_50"), " %"),
+        _Headline("Evidence kept when a context is pruned to a quarter", ("default", "kept_at_25"), " %"),
+        _Headline("Same, pruned at random", ("controls", "random", "kept_at_25"), " %"),
+        _Headline("Evidence kept when a context is pruned to half", ("default", "kept_at_50"), " %"),
     ),
     "policies": (
-        _Headline(
-            "evidence in 1,024 tokens in the middle of a chat", ("budgets", "1024", "halo_weave", "evidence"), " %"
-        ),
-        _Headline("the same with the newest text only", ("budgets", "1024", "fifo", "evidence"), " %"),
-        _Headline("the same with retrieval only", ("budgets", "1024", "rag_time", "evidence"), " %"),
+        _Headline("Evidence in a 1,024-token context, mid-chat", ("budgets", "1024", "halo_weave", "evidence"), " %"),
+        _Headline("Same, newest text only", ("budgets", "1024", "fifo", "evidence"), " %"),
+        _Headline("Same, retrieval only", ("budgets", "1024", "rag_time", "evidence"), " %"),
     ),
     "engine": (
-        _Headline("a step with attention, against one without", ("capture_overhead",)),
-        _Headline("burying, against reading the rest again", ("bury_speedup",), " ×"),
-        _Headline("resurrecting by decoding, against reading all again", ("resurrect_speedup",), " ×"),
-        _Headline("resurrecting from kept state", ("resurrect_kept_speedup",), " ×"),
-        _Headline("distance to a clean reading after 50 cycles of both (KL)", ("edit_kl",)),
-        _Headline("same next token as after a clean reading", ("edit_top1_agreement",)),
+        _Headline("Step time with attention capture, relative to without", ("capture_overhead",), " ×"),
+        _Headline("Burying: speed-up over reading the rest again", ("bury_speedup",), " ×"),
+        _Headline("Resurrecting by decoding: speed-up over reading everything again", ("resurrect_speedup",), " ×"),
+        _Headline("Resurrecting from kept state: speed-up", ("resurrect_kept_speedup",), " ×"),
+        _Headline("KL divergence from a clean read after 50 bury-and-resurrect cycles", ("edit_kl",)),
+        _Headline("Next-token agreement with a clean read", ("edit_top1_agreement",)),
     ),
-    "brightness": (_Headline("scoring a step at 32,768 living tokens", ("step_ms_32k",), " ms"),),
-    "turn": (_Headline("what we add to the time of a turn", ("overhead_share",)),),
-    "scale": (_Headline("searching a million chunks, 95 of 100 times within", ("1000000", "search_ms_p95"), " ms"),),
-    "page": (_Headline("first paint with 20,000 living tokens", ("first_paint_s",), " s"),),
+    "brightness": (_Headline("Time to score a step, 32,768 tokens in context", ("step_ms_32k",), " ms"),),
+    "turn": (_Headline("Halo Weave's own share of a turn's time", ("overhead_share",)),),
+    "scale": (_Headline("Search latency with a million chunks, p95", ("1000000", "search_ms_p95"), " ms"),),
+    "page": (_Headline("First paint with 20,000 tokens in context", ("first_paint_s",), " s"),),
 }
 
 

@@ -90,7 +90,7 @@ def _policies(figures: Mapping[str, Any]) -> Iterator[str]:
         if shares := figures.get("living_shares", {}).get(budget):
             yield from (
                 "",
-                f"Evidence of h at {budget} tokens by the share of the budget that lives when the question comes: "
+                f"Evidence of h at {budget} tokens, by the share of the budget left to living text at the question: "
                 + ", ".join(f"{share}: {in_words(one['evidence'], one['interval'])}" for share, one in shares.items())
                 + ".",
             )
