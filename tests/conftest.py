@@ -10,9 +10,10 @@ from halo_weave.bench.chromium import chromium
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.memory.store.protocol import FIRST_POSITION, FIRST_TURN, Store
-from processes import ECHO, Process, running
-from store_factories import STORES, StoreFactory, fresh_memory
-from transfer_memories import state
+from support.folders import TESTS
+from support.servers.processes import ECHO, Process, running
+from support.store_factories import STORES, StoreFactory, fresh_memory
+from support.transfer_memories import state
 
 # Real models and servers take their time on a busy machine; no test asserts how long. The same examples each time, so
 # that what fails does so for whoever changed it; HALO_TEST_FULL=1 looks for new ones, and for many more of them.
@@ -22,13 +23,13 @@ settings.register_profile("searching", _PATIENT, max_examples=2000, print_blob=T
 settings.load_profile("searching" if os.environ.get("HALO_TEST_FULL") else "repeatable")
 
 
-_LONG = ("test_bench_", "test_page_", "test_editing", "test_long_run", "test_mcp", "test_chat_terminal")
+_LONG = ("bench/", "web/", "engine/llamacpp/", "server/mcp/", "session/test_long_run", "terminal/chat/test_in_a")
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that take long come first, so that no process is left alone with one of them at the end."""
-    items.sort(key=lambda item: not item.path.name.startswith(_LONG))
+    items.sort(key=lambda item: not item.path.relative_to(TESTS).as_posix().startswith(_LONG))
 
 
 @pytest.fixture(autouse=True, scope="session")

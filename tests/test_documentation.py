@@ -22,17 +22,17 @@ from starlette.routing import Route, WebSocketRoute
 from halo_weave import cli, paths
 from halo_weave.config import ENVIRONMENT_PREFIX, checked_value, describe_settings
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.engine.kobold.server import create_app as kobold_app
 from halo_weave.memory.memory import open_memory
-from halo_weave.memory.memory_settings import MemorySettings
+from halo_weave.memory.settings import MemorySettings
 from halo_weave.server.app import create_app
-from halo_weave.session.events import Kind
-from halo_weave.terminal.chat_commands import help_lines
-from halo_weave.tools.opening import opened_toolboxes
-from served import served
-from windows import WORDS_ALONE
+from halo_weave.server.kobold.server import create_app as kobold_app
+from halo_weave.session.window.events import Kind
+from halo_weave.terminal.chat.commands import help_lines
+from halo_weave.tools.factory import opened_toolboxes
+from support.folders import PROJECT
+from support.servers.served import served
+from support.windows import WORDS_ALONE
 
-PROJECT = next(folder for folder in Path(__file__).parents if (folder / "pyproject.toml").exists())
 DOCS = PROJECT / "docs"
 PAGES = [PROJECT / "README.md", PROJECT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))]
 LINKED = [*PAGES, PROJECT / "CHANGELOG.md"]

@@ -1,0 +1,168 @@
+"""Figures come from result files: the page and the readme's table are made of them, never by hand."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from halo_weave import cli
+from halo_weave.bench.results import results
+from halo_weave.bench.results.results import (
+    BEGIN,
+    BENCHES,
+    END,
+    headline,
+    load,
+    make,
+    page,
+    save,
+    with_headline,
+)
+from halo_weave.bench.results.tables import tables_of
+from halo_weave.errors import InputError
+from support.folders import PROJECT
+
+ENGINE = {"capture_overhead": 1.0625, "bury_speedup": 141.26, "model": "a|b", "edit_kl": 0.0104}
+RECALL = {
+    "evidence_at_1024": 74.61,
+    "questions": 1982,
+    "by_category": {"temporal": {"questions": 321, "evidence_at_1024": 70.0}},
+    "intervals": {"evidence_at_1024": [72.8, 76.4]},
+}
+
+
+def of_policy(evidence: float) -> dict[str, object]:
+    intervals = {"evidence": [evidence - 1, evidence + 1], "gap_closed": None}
+    return {"evidence": evidence, "gap_closed": None, "decoded_per_turn": 93.4, "intervals": intervals}
+
+
+POLICIES = {
+    "data": "tiny",
+    "questions": 3,
+    "budgets": {"1024": {"fifo": of_policy(7.1), "halo_weave": of_policy(66.6)}},
+    "ahead_of": {"1024": {"fifo": {"evidence": [59.5, 50.0, 70.0], "log_likelihood": None}}},
+    "living_shares": {"1024": {"0.25": {"evidence": 81.5, "interval": [80.0, 83.0]}}},
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs" / "results"
+    save(folder, "engine", ["bench", "engine", "--save", str(folder), "--json"], ENGINE, None)
+    data = Path("/somewhere/private/locomo.jsonl.gz")
+    save(folder, "recall", ["bench", "recall", "--data", str(data), "--save", str(folder)], RECALL, data)
+    (folder / "policies-tiny.json").write_text(json.dumps(POLICIES), encoding="utf-8")
+    return folder
+
+
+def test_the_readme_and_the_page_are_what_the_committed_results_give() -> None:
+    """Whoever changes a result file or the generator has to run `halo-weave bench results`."""
+    found = load(PROJECT / "docs" / "results")
+    readme = (PROJECT / "README.md").read_text(encoding="utf-8")
+    assert readme == with_headline(readme, headline(found), "README.md")
+    assert (PROJECT / "docs" / "results.md").read_text(encoding="utf-8") == page(found)
+
+
+def test_a_result_tells_its_command_date_machine_and_versions_but_no_path(folder: Path) -> None:
+    file = json.loads((folder / "recall-locomo.json").read_text(encoding="utf-8"))
+    assert file["figures"] == RECALL
+    assert file["origin"]["command"] == "halo-weave bench recall --data locomo.jsonl.gz"
+    assert "cores" in file["origin"]["machine"]
+    assert {"halo-weave", "Python", "numpy"} <= set(file["origin"]["versions"])
+    assert "private" not in json.dumps(file)
+    assert str(folder) not in json.dumps(file)
+
+
+def test_the_page_has_every_figure_with_its_interval_and_names_what_is_missing(folder: Path) -> None:
+    written = page(load(folder))
+    assert "| `evidence_at_1024` | 74.6 [72.8, 76.4] |" in written
+    assert "| `questions` | 1,982 |" in written
+    assert "| `temporal` | 321 | 70.0 |" in written
+    assert "| `model` | a\\|b |" in written
+    assert "`halo-weave bench recall --data locomo.jsonl.gz`" in written
+    assert "| h  Halo Weave | 66.6 [65.6, 67.6] |" in written
+    assert "0.25: 81.5 [80.0, 83.0]" in written
+    assert "Date, machine and versions were not recorded." in written
+    missing = next(line for line in written.splitlines() if line.startswith("Not measured"))
+    assert {name for name in BENCHES if f"bench {name}`" in missing} == set(BENCHES) - {"recall", "policies", "engine"}
+
+
+def test_members_of_a_group_are_rows_with_intervals_of_their_own_or_from_around_them() -> None:
+    figures = {
+        "default": {"scorer": "sums", "kept_at_25": 31.2},
+        "scorers": {
+            "sums": {"kept_at_25": 31.2},
+            "voting": {"kept_at_25": 28.0, "intervals": {"kept_at_25": [27, 29]}},
+        },
+        "default_ahead_of": {"voting": {"kept_at_25": [3.2, 1.0, 5.0]}},
+        "intervals": {"sums": {"kept_at_25": [30.0, 33.0]}},
+    }
+    lines = list(tables_of("keep", figures))
+    assert "| `sums` | 31.2 [30.0, 33.0] |" in lines
+    assert "| `voting` | 28.0 [27.0, 29.0] |" in lines
+    assert "| `voting` | 3.2 [1, 5] |" in lines
+    assert "| `scorer` | sums |" in lines
+
+
+def test_the_headline_has_only_what_was_measured(folder: Path) -> None:
+    table = headline(load(folder))
+    assert "| Burying: speed-up over reading the rest again | 141.3 × |" in table
+    assert "| Evidence retrieved within 1,024 tokens | 74.6 % (locomo) |" in table
+    assert "Resurrecting" not in table
+    assert headline([]).startswith("There are no result files yet")
+
+
+def test_the_same_figure_of_several_sets_is_one_row_of_the_headline(folder: Path) -> None:
+    save(folder, "recall", ["bench", "recall"], {"evidence_at_1024": 50.0}, Path("another.jsonl"))
+    assert "| Evidence retrieved within 1,024 tokens | 50.0 % (another), 74.6 % (locomo) |" in headline(load(folder))
+
+
+def test_a_picture_beside_a_result_is_shown(folder: Path) -> None:
+    (folder / "recall-locomo.svg").touch()
+    (folder / "recall-locomo.png").touch()
+    assert page(load(folder)).count("](results/recall-locomo.png)") == 1
+
+
+def test_the_command_fills_page_and_readme_and_changes_nothing_else(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    readme, target = tmp_path / "README.md", tmp_path / "docs" / "results.md"
+    readme.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
+    arguments = ["bench", "results", "--folder", str(folder), "--page", str(target), "--readme", str(readme)]
+    assert cli.main(arguments) == 0
+    assert "3 result files" in capsys.readouterr().out
+    assert target.read_text(encoding="utf-8") == page(load(folder))
+    text = readme.read_text(encoding="utf-8")
+    assert text == f"before\n{BEGIN}\n{headline(load(folder))}\n{END}\nafter\n"
+    assert cli.main(arguments) == 0
+    assert readme.read_text(encoding="utf-8") == text
+
+
+def test_what_cannot_be_used_is_refused_and_changes_nothing(folder: Path, tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text("no marks", encoding="utf-8")
+    with pytest.raises(InputError, match="no place for the figures"):
+        make(folder, tmp_path / "results.md", readme)
+    assert not (tmp_path / "results.md").exists()
+    (folder / "other.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match="does not begin with the name of a bench"):
+        load(folder)
+    (folder / "other.json").unlink()
+    (folder / "keep-x.json").write_text("[1]", encoding="utf-8")
+    with pytest.raises(InputError, match="is not a result"):
+        load(folder)
+
+
+def test_a_bench_saves_its_result_when_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("halo_weave.bench.engine.run", lambda *_: ENGINE)
+    assert cli.main(["bench", "engine", "--json", "--save", str(tmp_path / "saved")]) == 0
+    (result,) = load(tmp_path / "saved")
+    assert (result.bench, result.file.figures) == ("engine", ENGINE)
+    assert result.file.origin is not None
+    assert result.file.origin.command == "halo-weave bench engine --json"
+
+
+def test_every_bench_of_the_page_is_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in results.BENCHES:
+        assert cli.main(["bench", name, "--help"]) == 0
+        assert "--save FOLDER" in capsys.readouterr().out

@@ -1,0 +1,188 @@
+"""One model, many windows: replies one after another, in a fair order that is told."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from halo_weave.errors import InputError, WindowBusy
+from halo_weave.session.window.window import Window
+from support.servers.served import PATIENCE_S, Served, served, until
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path) as one:
+        yield one
+
+
+class Gate:
+    """Work that goes on only when it is let through."""
+
+    def __init__(self) -> None:
+        self.begun = threading.Event()
+        self.may_end = threading.Event()
+
+    def __call__(self) -> None:
+        self.begun.set()
+        assert self.may_end.wait(PATIENCE_S)
+
+
+def windows(server: Served, count: int) -> list[Window]:
+    return [server.program.window(server.new_window(f"window {number}")) for number in range(count)]
+
+
+def places(window: Window) -> list[int | None]:
+    return [event.data["place"] for event in window.log.since(0) or () if event.kind == "queue"]
+
+
+def told(window: Window) -> list[tuple[str, object]]:
+    named = {"queue": "place", "status": "text"}
+    return [(e.kind, e.data[named[e.kind]]) for e in window.log.since(0) or () if e.kind in named]
+
+
+def test_windows_take_turns_and_are_told_their_place(server: Served) -> None:
+    """Who has just been answered asks behind all others."""
+    first, second, third = windows(server, 3)
+    turns, gate, order = server.program.turns, Gate(), list[str]()
+
+    def named(name: str) -> Callable[[], None]:
+        return lambda: order.append(name)
+
+    def first_again() -> None:
+        gate()
+
+    assert turns.submit(first, first_again) == 0
+    assert gate.begun.wait(PATIENCE_S)
+    assert turns.submit(second, named("second")) == 1
+    assert turns.submit(third, named("third")) == 2
+    assert turns.place(third) == 2
+    assert server.get(f"/api/windows/{third.id}")["queue"] == 2
+    with pytest.raises(WindowBusy):
+        turns.submit(first, named("first"))
+    gate.may_end.set()
+    until(lambda: not turns.is_busy(first))
+    turns.submit(first, named("first"))
+    until(lambda: len(order) == 3)
+    assert order == ["second", "third", "first"]
+    assert places(third)[0] == 2
+    assert places(third)[-1] is None
+    assert places(second)[-1] is None
+
+
+def test_a_place_can_be_given_up(server: Served) -> None:
+    first, second, third = windows(server, 3)
+    turns, gate = server.program.turns, Gate()
+    turns.submit(first, gate)
+    turns.submit(second, lambda: pytest.fail("It was given up."))
+    turns.submit(third, lambda: None)
+    server.post(f"/api/windows/{second.id}/stop", status=202)
+    assert places(second)[-1] is None
+    assert turns.place(third) == 1
+    gate.may_end.set()
+    until(lambda: not turns.is_busy(third))
+
+
+def test_a_window_whose_turn_has_come_says_so_before_it_leaves_the_queue_and_tells_its_end_last(server: Served) -> None:
+    first, second = windows(server, 2)
+    turns, gate = server.program.turns, Gate()
+    turns.submit(first, gate)
+    turns.submit(second, lambda: None)
+    gate.may_end.set()
+    until(lambda: not turns.is_busy(second))
+    until(lambda: told(second)[-1] == ("status", ""))
+    assert told(second)[0] == ("queue", 1)
+    assert told(second)[-3:] == [("status", "beginning"), ("queue", None), ("status", "")]
+
+
+def test_a_moment_s_work_that_is_no_turn_is_not_told_as_one(server: Served) -> None:
+    """Its end is not told, so that a page that took it for a turn would wait for ever."""
+    (window,) = windows(server, 1)
+    with window.working("pinning"):
+        assert server.get(f"/api/windows/{window.id}")["doing"] == ""
+    gate = Gate()
+
+    def answer() -> None:
+        with window.working("answering"):
+            gate()
+
+    server.program.turns.submit(window, answer)
+    assert gate.begun.wait(PATIENCE_S)
+    assert server.get(f"/api/windows/{window.id}")["doing"] == "answering"
+    gate.may_end.set()
+    until(lambda: not server.program.turns.is_busy(window))
+
+
+def test_a_stop_ends_the_reply_and_keeps_what_came(tmp_path: Path) -> None:
+    with served(tmp_path, replies=["many words " * 200], step_seconds=0.01) as one:
+        window = one.new_window()
+        one.post(f"/api/windows/{window}/messages", {"text": "go on"}, status=202)
+        until(lambda: len(one.program.window(window).writing) > 3)
+        one.post(f"/api/windows/{window}/stop", status=202)
+        state = one.settled(window)
+        assert state["chunks"][-1]["marks"]["ending"] == "stopped"
+        assert state["chunks"][-1]["key"]["role"] == "assistant"
+
+
+def test_a_stop_that_comes_at_once_is_not_forgotten(tmp_path: Path) -> None:
+    with served(tmp_path, replies=["many words " * 500], step_seconds=0.02) as one:
+        window = one.new_window()
+        one.post(f"/api/windows/{window}/messages", {"text": "go on"}, status=202)
+        one.post(f"/api/windows/{window}/stop", status=202)
+        assert len(one.settled(window)["chunks"]) <= 2
+        assert sum(len(chunk["pieces"]) for chunk in one.get(f"/api/windows/{window}")["chunks"]) < 400
+
+
+def test_two_messages_at_once_are_one_too_many(tmp_path: Path) -> None:
+    with served(tmp_path, step_seconds=0.01) as one:
+        window = one.new_window()
+        one.post(f"/api/windows/{window}/messages", {"text": "first " * 20}, status=202)
+        assert "under way" in one.post(f"/api/windows/{window}/messages", {"text": "second"}, status=409)["error"]
+        one.post(f"/api/windows/{window}/stop", status=202)
+        one.settled(window)
+
+
+def test_what_fails_in_a_turn_is_told_in_its_window(server: Served) -> None:
+    (window,) = windows(server, 1)
+
+    def refuse() -> None:
+        raise InputError("It cannot be done.")
+
+    def break_down() -> None:
+        raise ZeroDivisionError
+
+    for work in (refuse, break_down):
+        server.program.turns.submit(window, work)
+        until(lambda: not server.program.turns.is_busy(window))
+    errors = [event.data["text"] for event in window.log.since(0) or () if event.kind == "error"]
+    assert errors[0] == "It cannot be done."
+    assert "ZeroDivisionError" in errors[1]
+    assert server.say(window.id, "and it goes on")["chunks"]
+
+
+def test_two_windows_share_one_memory(server: Served) -> None:
+    """What is buried in one returns in the other."""
+    one, other = server.new_window("one"), server.new_window("other")
+    server.say(one, "The pelican lives in Lisbon")
+    state = server.say(other, "Is it true that the pelican lives in Lisbon?")
+    assert any(chunk["returned"] for chunk in state["chunks"])
+
+
+def test_an_unexpected_failure_between_turns_is_counted_and_takes_no_later_turn_with_it(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (window,) = windows(server, 1)
+    turns, done = server.program.turns, threading.Event()
+    failures = iter([ValueError("unexpected")])
+
+    def tell_places() -> None:
+        for error in failures:
+            raise error
+
+    monkeypatch.setattr(turns, "_tell_places", tell_places)
+    turns.submit(window, lambda: None)
+    until(lambda: not turns.is_busy(window))
+    turns.submit(window, done.set)
+    assert done.wait(PATIENCE_S)
+    assert 'halo_background_failures_total{thread="turns"}' in server.get("/metrics").text
