@@ -1,1 +1,5 @@
-"""The program as a server: the page, what it asks for over HTTP, and what it is told over WebSockets."""
+"""The program as a server: the page, REST, WebSockets, MCP, and the Kobold protocol.
+
+`running` starts it and `app` puts it together. `api` has the endpoints, `http` what all endpoints share, `live` the
+sockets, `runtime` what runs behind them: engine, queue of turns, jobs, downloads.
+"""

@@ -1,1 +1,17 @@
-"""Pure functions on text: characters out of bytes, stop strings, chat templates."""
+"""Pure functions on text: splitting turns into chunks, chat templates, stop strings, server-sent events.
+
+`languages` has what depends on the language a text is written in.
+"""
+
+from halo_weave.text.chat_template import ChatTemplate, chatml, from_jinja
+from halo_weave.text.chunking import Chunker, chunks_of
+from halo_weave.text.stop_strings import StopFinder
+
+__all__ = [
+    "ChatTemplate",
+    "Chunker",
+    "StopFinder",
+    "chatml",
+    "chunks_of",
+    "from_jinja",
+]

@@ -1,1 +1,22 @@
-"""What the AI can do by itself: keep notes, keep a tree of memories, and search everything ever said."""
+"""What the model may call, and other assistants over MCP: notes, the memory tree, and search over everything said."""
+
+from typing import TYPE_CHECKING
+
+from halo_weave.system.exports import exported_from
+
+if TYPE_CHECKING:
+    from halo_weave.tools.factory import Toolboxes as Toolboxes
+    from halo_weave.tools.factory import opened_toolboxes as opened_toolboxes
+    from halo_weave.tools.notes.notes import Notes as Notes
+    from halo_weave.tools.registry import Toolbox as Toolbox
+    from halo_weave.tools.tree.tree import MemoryTree as MemoryTree
+
+__getattr__ = exported_from(
+    {
+        "Toolboxes": "halo_weave.tools.factory",
+        "opened_toolboxes": "halo_weave.tools.factory",
+        "Notes": "halo_weave.tools.notes.notes",
+        "Toolbox": "halo_weave.tools.registry",
+        "MemoryTree": "halo_weave.tools.tree.tree",
+    }
+)

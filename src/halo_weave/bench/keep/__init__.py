@@ -1,0 +1,1 @@
+"""`bench keep`: of what is asked for later, how much stays when a context shrinks, by scorer and by chance."""

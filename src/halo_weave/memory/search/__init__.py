@@ -1,0 +1,1 @@
+"""Search over words and meaning: candidates, their ranking, and what a hit says about itself."""

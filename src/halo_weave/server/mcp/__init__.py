@@ -1,0 +1,1 @@
+"""The memory for other assistants, over the Model Context Protocol."""

@@ -1,0 +1,1 @@
+"""What runs behind the endpoints: the engine, the queue of turns, windows that are followed, jobs and downloads."""

@@ -1,0 +1,1 @@
+"""jq in a child process without environment, with limits on time, memory and output."""
