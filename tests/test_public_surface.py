@@ -41,7 +41,7 @@ def test_a_package_offers_just_the_names_that_are_listed_here(name: str) -> None
         assert getattr(package, public) is not None
 
 
-@pytest.mark.parametrize("name", ["memory", "session", "tools"])
+@pytest.mark.parametrize("name", ["memory", "records", "session", "tools"])
 def test_a_name_that_is_not_public_is_refused_with_those_that_are(name: str) -> None:
     package = importlib.import_module(f"halo_weave.{name}")
     with pytest.raises(AttributeError, match="there are"):

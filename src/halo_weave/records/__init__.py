@@ -3,31 +3,49 @@
 A record that exists is sound: each checks itself when it is made. Records know no store, engine or window.
 """
 
-from halo_weave.records.chunks import AuditEntry, Chunk, ChunkKey, Reservation, Stats, Stored, utc_now
-from halo_weave.records.notes import NotesRecord
-from halo_weave.records.numbers import number_of_text, text_of_number
-from halo_weave.records.roles import ROLES, Role
-from halo_weave.records.tokens import Token
-from halo_weave.records.tree import SnapshotChunk, TreeEntry, TreeVersion
-from halo_weave.records.windows import BurialRecord, WindowRecord
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ROLES",
-    "AuditEntry",
-    "BurialRecord",
-    "Chunk",
-    "ChunkKey",
-    "NotesRecord",
-    "Reservation",
-    "Role",
-    "SnapshotChunk",
-    "Stats",
-    "Stored",
-    "Token",
-    "TreeEntry",
-    "TreeVersion",
-    "WindowRecord",
-    "number_of_text",
-    "text_of_number",
-    "utc_now",
-]
+from halo_weave.system.exports import exported_from
+
+if TYPE_CHECKING:
+    from halo_weave.records.chunks import AuditEntry as AuditEntry
+    from halo_weave.records.chunks import Chunk as Chunk
+    from halo_weave.records.chunks import ChunkKey as ChunkKey
+    from halo_weave.records.chunks import Reservation as Reservation
+    from halo_weave.records.chunks import Stats as Stats
+    from halo_weave.records.chunks import Stored as Stored
+    from halo_weave.records.chunks import utc_now as utc_now
+    from halo_weave.records.notes import NotesRecord as NotesRecord
+    from halo_weave.records.numbers import number_of_text as number_of_text
+    from halo_weave.records.numbers import text_of_number as text_of_number
+    from halo_weave.records.roles import ROLES as ROLES
+    from halo_weave.records.roles import Role as Role
+    from halo_weave.records.tokens import Token as Token
+    from halo_weave.records.tree import SnapshotChunk as SnapshotChunk
+    from halo_weave.records.tree import TreeEntry as TreeEntry
+    from halo_weave.records.tree import TreeVersion as TreeVersion
+    from halo_weave.records.windows import BurialRecord as BurialRecord
+    from halo_weave.records.windows import WindowRecord as WindowRecord
+
+__getattr__ = exported_from(
+    {
+        "AuditEntry": "halo_weave.records.chunks",
+        "Chunk": "halo_weave.records.chunks",
+        "ChunkKey": "halo_weave.records.chunks",
+        "Reservation": "halo_weave.records.chunks",
+        "Stats": "halo_weave.records.chunks",
+        "Stored": "halo_weave.records.chunks",
+        "utc_now": "halo_weave.records.chunks",
+        "NotesRecord": "halo_weave.records.notes",
+        "number_of_text": "halo_weave.records.numbers",
+        "text_of_number": "halo_weave.records.numbers",
+        "ROLES": "halo_weave.records.roles",
+        "Role": "halo_weave.records.roles",
+        "Token": "halo_weave.records.tokens",
+        "SnapshotChunk": "halo_weave.records.tree",
+        "TreeEntry": "halo_weave.records.tree",
+        "TreeVersion": "halo_weave.records.tree",
+        "BurialRecord": "halo_weave.records.windows",
+        "WindowRecord": "halo_weave.records.windows",
+    }
+)
