@@ -225,7 +225,7 @@ def test_the_newest_question_can_be_answered_anew(window: Window) -> None:
 
 
 def test_answering_anew_fits_where_the_exchange_itself_fitted(tmp_path: Path) -> None:
-    settings = weave(with_section(PLAIN, "generation", max_tokens=150), budget_share=0.0)
+    settings = weave(with_section(PLAIN, "generation", max_tokens=150), budget_tokens=330)
     with opened_hub(tmp_path / "narrow.db", EchoEngine(["word " * 100] * 9, context_tokens=330), settings) as hub:
         window = hub.open("narrow")
         send(window, "word " * 20)

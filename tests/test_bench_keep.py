@@ -17,6 +17,7 @@ from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.errors import InputError
 from halo_weave.text.chat_template import Role
 from halo_weave.weave.brightness import make_scorer
+from halo_weave.weave.brightness.cumulative import Cumulative
 from halo_weave.weave.brightness.settings import ScorerSettings
 
 
@@ -97,7 +98,7 @@ def test_chance_keeps_about_as_much_evidence_as_tokens() -> None:
 def test_what_the_model_looked_at_is_kept_by_its_scorer() -> None:
     fed = conversation(*exchanges(5, 20))
     target = fed.chunks[2]
-    scorer = make_scorer(ScorerSettings(scorer="cumulative", half_life=8))
+    scorer = Cumulative(half_life=8)
     peaks = keep_ranking.peaks_at_end(scorer, fed, looking_at(fed, target.start + 3))
     scored = peaks[:8]  # the last exchange is under way until the end
     assert int(np.argmax(scored)) == 2

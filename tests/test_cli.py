@@ -187,6 +187,16 @@ def test_settings_lists_every_setting_with_value_default_and_range(capsys: pytes
     assert "generation.temperature = 0.25  (default: 0.7)" in shown
 
 
+def test_a_former_setting_is_told_once_beside_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["settings", "--set", "search.candidates=9", "--set", "engine.threads=4"]) == 0
+    told = capsys.readouterr()
+    assert "engine.threads = 4" in told.out
+    assert told.err == (
+        "search.candidates from the command line is no longer a setting and is ignored: search chooses the number of "
+        "candidates itself now.\n"
+    )
+
+
 def test_settings_hides_keys(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HALO_ENGINE_API_KEY", "secret")
     assert cli.main(["settings"]) == 0

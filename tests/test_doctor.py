@@ -14,6 +14,7 @@ from halo_weave.errors import EmbedderError, EngineError, EngineUnavailable
 from halo_weave.memory.memory import index_folder
 from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.vector_index import VectorIndex
+from halo_weave.terminal import memory_health
 from made_up_chunks import written_texts
 from vector_memories import EMBEDDER, clustered, write_vectors
 
@@ -144,7 +145,9 @@ def test_a_missing_embedder_is_told_and_does_not_hinder_the_chat(
     assert "Embedder: minilm, The bundled embedding model is not there." in capsys.readouterr().out
 
 
-def test_a_memory_is_told_with_its_vectors_and_index(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+def test_a_memory_is_told_with_its_vectors_and_index(
+    capsys: pytest.CaptureFixture[str], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert cli.main(["doctor", "--set", "engine.kind=echo"]) == 0
     assert f"Memory: {home / 'halo.db'} (not there yet)" in capsys.readouterr().out
     with closing(SqliteStore(home / "halo.db")) as store:
@@ -157,7 +160,7 @@ def test_a_memory_is_told_with_its_vectors_and_index(capsys: pytest.CaptureFixtu
         assert f"Memory: {home / 'halo.db'}, sound, 21 chunks" in shown
         assert f"Vectors: 20 of {EMBEDDER}; 1 chunk without" in shown
         assert "Vector index: not needed, 20 vectors are compared one by one" in shown
-        flags += ["--set", "memory.exact_up_to_chunks=10"]
+        monkeypatch.setattr(memory_health, "EXACT_UP_TO_CHUNKS", 10)
         assert cli.main(["doctor", *flags]) == 0
         assert "Vector index: not there, a search makes it" in capsys.readouterr().out
         folder = index_folder(home / "halo.db")

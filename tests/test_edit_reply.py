@@ -173,7 +173,7 @@ def test_where_there_is_no_reply_none_can_be_edited(hub: Hub) -> None:
 
 def test_a_reply_as_long_as_the_context_is_told_apart_from_one_that_is_too_long(tmp_path: Path) -> None:
     """Without a budget the rest makes room for it."""
-    settings = weave(budget_share=0.0)
+    settings = weave(budget_tokens=400)
     with opened_hub(tmp_path / "halo.db", EchoEngine(context_tokens=400), settings) as hub:
         window = hub.open("narrow")
         for _ in range(3):

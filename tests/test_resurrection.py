@@ -243,12 +243,10 @@ def test_the_universal_budget_is_what_message_and_reply_leave(context: int, cap:
         (WeaveSettings(), 2048),
         (WeaveSettings(budget_tokens=1500), 1500),
         (WeaveSettings(budget_tokens=9000), 4096),
-        (WeaveSettings(budget_share=0), 0),
-        (WeaveSettings(budget_share=0, budget_tokens=1500), 1500),
-        (WeaveSettings(budget_share=1e-9), 1),
+        (WeaveSettings(budget_tokens=4096), 4096),
     ],
 )
-def test_the_budget_is_absolute_or_a_share_and_0_only_if_asked_for(settings: WeaveSettings, budget: int) -> None:
+def test_the_budget_is_as_set_within_the_context_or_half_of_it(settings: WeaveSettings, budget: int) -> None:
     assert settings.budget(4096) == budget
 
 

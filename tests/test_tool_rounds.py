@@ -11,6 +11,7 @@ from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.errors import EngineError, InputError
 from halo_weave.memory.records import ChunkKey
+from halo_weave.session import tool_rounds
 from halo_weave.session.actions import edit_reply, merge
 from halo_weave.session.journal import Journal
 from halo_weave.session.turn import continue_reply, send
@@ -153,8 +154,9 @@ def test_a_result_costs_no_more_than_it_may(tmp_path: Path) -> None:
         assert by_tools(window)[1].text.endswith(" …\n")
 
 
-def test_a_call_that_takes_too_long_is_left_behind(tmp_path: Path) -> None:
-    with hub_with_tools(tmp_path / "halo.db", [ENDLESS, "Without, then."], tools(seconds=0.3)) as hub:
+def test_a_call_that_takes_too_long_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tool_rounds, "CALL_TIMEOUT_S", 0.3)
+    with hub_with_tools(tmp_path / "halo.db", [ENDLESS, "Without, then."]) as hub:
         reply = send(hub.open("main"), "Try.")
         assert "❌ it took longer than 0.3 s" in reply.text
         assert reply.text.endswith("Without, then.")

@@ -152,7 +152,7 @@ def test_the_context_never_overflows_and_nothing_that_leaves_is_lost(tmp_path: P
 
 
 def test_pruning_before_a_message_is_told(tmp_path: Path) -> None:
-    settings = weave(with_section(PLAIN, "generation", max_tokens=150), budget_share=1.0)
+    settings = weave(with_section(PLAIN, "generation", max_tokens=150), budget_tokens=400)
     with opened_hub(tmp_path / "halo.db", EchoEngine(context_tokens=400), settings) as hub:
         window = hub.open("small")
         for _ in range(4):
@@ -162,8 +162,8 @@ def test_pruning_before_a_message_is_told(tmp_path: Path) -> None:
         assert all(one["reason"] for event in buried for one in event["chunks"])
 
 
-def test_a_budget_of_nothing_does_not_prune(tmp_path: Path) -> None:
-    with opened_hub(tmp_path / "halo.db", settings=weave(budget_share=0.0)) as hub:
+def test_a_budget_as_large_as_the_context_does_not_prune(tmp_path: Path) -> None:
+    with opened_hub(tmp_path / "halo.db", settings=weave(budget_tokens=4096)) as hub:
         window = hub.open("all")
         for _ in range(8):
             send(window, long_text(3))

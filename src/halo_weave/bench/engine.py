@@ -35,7 +35,7 @@ PROBED_TOKENS = 8
 def run(settings: Settings, repeats: int = 5, on_progress: Progress = lambda _: None) -> dict[str, object]:
     if settings.engine.kind != "llamacpp":
         raise InputError(f"The engine {settings.engine.kind} runs elsewhere; only llamacpp can be measured here.")
-    engine = LlamaEngine(msgspec.structs.replace(settings.engine, context_tokens=4096, kept_rows_on_disk=False))
+    engine = LlamaEngine(msgspec.structs.replace(settings.engine, context_tokens=4096))
     forgetful = LlamaEngine(msgspec.structs.replace(settings.engine, context_tokens=4096, kept_rows_mb=0))
     try:
         if not engine.facts.abilities.editing.available:

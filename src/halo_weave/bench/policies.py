@@ -22,6 +22,7 @@ from halo_weave.bench.recall import Progress
 from halo_weave.config import Settings
 from halo_weave.errors import InputError
 from halo_weave.paths import cache_folder
+from halo_weave.weave.settings import BUDGET_SHARE
 
 BUDGETS = (512, 1024, 2048)
 QUESTIONS = 20
@@ -98,7 +99,7 @@ def measure(
             "model": settings.engine.model or "bundled",
             "scorer": settings.brightness.scorer,
             "keeps_by": settings.weave.keeps_by,
-            "living_share": settings.weave.budget_share,
+            "living_share": BUDGET_SHARE,
             "replayed_tokens": choice.replayed,
             "conversations": len({name for name, _, _ in outcomes}),
         },

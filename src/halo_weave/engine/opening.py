@@ -3,7 +3,6 @@
 from halo_weave.engine.protocol import Engine
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import SettingError
-from halo_weave.paths import cache_folder
 
 
 def open_engine(settings: EngineSettings) -> Engine:
@@ -12,7 +11,7 @@ def open_engine(settings: EngineSettings) -> Engine:
         case "llamacpp":
             from halo_weave.engine.llamacpp.engine import LlamaEngine
 
-            return LlamaEngine(settings, spill_folder=cache_folder() / "kept-rows")
+            return LlamaEngine(settings)
         case "kobold":
             from halo_weave.engine.kobold.client import KoboldEngine
 

@@ -23,6 +23,8 @@ from halo_weave.memory.vectors import Vector
 from halo_weave.memory.wish_list import WishList
 
 _CLOSEST_WISHES = 4
+CANDIDATES = 64
+"""Chunks that meaning and words each put forward, at least; their neighbours come with them."""
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -60,6 +62,8 @@ class MemorySearch:
         index: VectorIndex,
         settings: SearchSettings | None = None,
         clock: Callable[[], datetime] = utc_now,
+        *,
+        candidates: int = CANDIDATES,
     ) -> None:
         if index.embedder != embedder.name:
             raise InputError(
@@ -69,10 +73,11 @@ class MemorySearch:
         self._embedder = embedder
         self._index = index
         self._settings = settings or SearchSettings()
-        self._terms = TellingTerms(store, self._settings.common_words_share)
+        self._terms = TellingTerms(store)
         self._centre = Centre(store, embedder.name)
         self._wishes = WishList(store)
         self._clock = clock
+        self._depth = candidates
 
     def search(
         self,
@@ -118,7 +123,7 @@ class MemorySearch:
         # The embedder wants all processors for itself; what shares them slows it down more than it gains.
         vector = embedded()
         turned = self._centre.removed_from(vector)
-        depth = self._settings.candidates
+        depth = self._depth
         found = self._looked_for(question, turned, candidates, depth)
         if len(found.ids) < limit and max(len(found.similarities), len(found.word_scores)) >= depth:
             found = self._looked_for(question, turned, candidates, max(limit, depth))

@@ -67,7 +67,6 @@ class Program:
             settings.memory.file,
             settings.embedder,
             settings.search,
-            exact_up_to_chunks=settings.memory.exact_up_to_chunks,
             notice=_log.warning,
         )
         self.temporary = TemporaryFiles(settings.memory.file.with_name(f"{settings.memory.file.name}-temporary"))

@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from halo_weave.errors import InputError
+from halo_weave.former_settings import FORMER_SETTINGS, former_setting_notice
 from halo_weave.memory.numbers import number_of_text
 from halo_weave.memory.records import Chunk, ChunkKey
 from halo_weave.memory.window_records import WindowRecord
@@ -67,14 +68,20 @@ def _take_saved(window: Window, record: WindowRecord) -> None:
     overrides = {name: value for name, value in saved.overrides.items() if is_usable(name, value)}
     window.take_record(record, overrides)
     for name in (name for name in saved.overrides if name not in overrides):
-        setting = f"{name} = {str(saved.overrides[name])[:40]}"
-        window.log.tell("notice", text=f"This window's own setting {setting} is unknown here; the program's is used.")
+        window.log.tell("notice", text=_notice_of_unusable(name, saved.overrides[name]))
     window.messages = saved.messages
     window.messages_at_reflection = saved.messages_at_reflection
     window.newest = None if saved.newest is None else _newest(saved.newest)
     window.life.begin_with(_revived(window, saved), frozenset() if window.newest is None else window.newest.turns)
     window.news.seen = saved.news_seen
     take_news(window)
+
+
+def _notice_of_unusable(name: str, value: object) -> str:
+    if name in FORMER_SETTINGS:
+        return former_setting_notice(name, "of this window")
+    setting = f"{name} = {str(value)[:40]}"
+    return f"This window's setting {setting} is not valid in this version; the program's setting is used instead."
 
 
 def _newest(saved: SavedExchange) -> Newest:

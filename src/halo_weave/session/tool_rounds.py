@@ -25,6 +25,7 @@ from halo_weave.tools.tags import FoundCall, TagParser
 from halo_weave.tools.tool import Asker, as_json, failed
 from halo_weave.weave.context import LiveChunk
 
+CALL_TIMEOUT_S = 10.0
 _LOOK_EVERY_S = 0.02
 _SHOWN_COMMAND, _NOTED_CHARACTERS = 80, 2000
 _LEAST_RESULT = 16
@@ -86,7 +87,7 @@ class ToolRounds:
             return Called(None, failed(f"no more than {limit} calls in one reply; go on without"))
         window.log.tell("status", text="calling a tool")
         asker = Asker(f"window {window.name}", self._exchange.user.turn, self._exchange.assistant.turn)
-        return _within(self._settings.seconds, window.is_stopped, lambda: toolbox.call(call.text, asker))
+        return _within(CALL_TIMEOUT_S, window.is_stopped, lambda: toolbox.call(call.text, asker))
 
     def _add_result(self, call: FoundCall, called: Called, seconds: float) -> None:
         window, exchange, outcome = self._window, self._exchange, called.outcome

@@ -83,9 +83,14 @@ def add_json_flag(parser: argparse.ArgumentParser) -> None:
 
 
 def load_settings(arguments: argparse.Namespace) -> "Settings":
-    from halo_weave.config import load_settings
+    from halo_weave.config import former_setting_notices, load_settings
+    from halo_weave.terminal import output
 
-    return load_settings(overrides_of(arguments), os.environ, paths.config_file())
+    layers = overrides_of(arguments), os.environ, paths.config_file()
+    settings = load_settings(*layers)
+    for notice in former_setting_notices(*layers):
+        output.notice(notice)
+    return settings
 
 
 def overrides_of(arguments: argparse.Namespace) -> dict[str, str]:

@@ -11,7 +11,7 @@ from halo_weave.memory.approximate_index import open_index
 from halo_weave.memory.memory import index_folder
 from halo_weave.memory.sqlite_store import SqliteStore
 from halo_weave.memory.store import Store
-from halo_weave.memory.vector_index import vector_file_name
+from halo_weave.memory.vector_index import EXACT_UP_TO_CHUNKS, vector_file_name
 from halo_weave.terminal.memory_words import counted
 
 
@@ -76,7 +76,7 @@ def _vectors_in_words(memory: MemoryFinding) -> str:
 
 def _index_in_words(settings: Settings, store: Store, embedder: str, vectors: int) -> str:
     file = index_folder(settings.memory.file) / vector_file_name(embedder)
-    if vectors <= settings.memory.exact_up_to_chunks and not file.exists():
+    if vectors <= EXACT_UP_TO_CHUNKS and not file.exists():
         return f"not needed, {counted(vectors, 'vector')} are compared one by one"
     if not file.exists():
         return "not there, a search makes it"

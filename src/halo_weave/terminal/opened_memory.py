@@ -22,13 +22,7 @@ def opened_memory(settings: Settings, *, may_be_new: bool = False, notice: Notic
     path = settings.memory.file
     if not may_be_new and not path.exists():
         raise StoreUnavailable(f"There is no memory at {path} yet; `halo-weave import FILE` would begin one.")
-    memory = open_memory(
-        path,
-        settings.embedder,
-        settings.search,
-        exact_up_to_chunks=settings.memory.exact_up_to_chunks,
-        notice=notice,
-    )
+    memory = open_memory(path, settings.embedder, settings.search, notice=notice)
     try:
         yield memory
     finally:

@@ -21,12 +21,11 @@ _PROBE_CELLS = 64
 
 
 class LlamaEngine:
-    def __init__(self, settings: EngineSettings, *, spill_folder: Path | None = None) -> None:
-        """`spill_folder` takes kept rows that no longer fit the memory, if the settings ask for it."""
+    def __init__(self, settings: EngineSettings) -> None:
         path = Path(settings.model).expanduser() if settings.model else bundled_model_path()
         self.model = Model(load_library(), path, gpu_layers=settings.gpu_layers)
         self._threads = settings.threads or default_threads()
-        self._kept = KeptRows(settings.kept_rows_mb * 1_000_000, spill_folder if settings.kept_rows_on_disk else None)
+        self._kept = KeptRows(settings.kept_rows_mb * 1_000_000)
         self._open_contexts: list[LlamaContext] = []
         try:
             self.facts = self._find_facts(settings.context_tokens)
