@@ -103,7 +103,7 @@ class TestBundledModel:
             assert terminal.wait_for_end() == 0
         with chat_terminal(tmp_path, *TIMELESS) as terminal:
             assert "Window main: " in terminal.shown
-            assert "; the last message was on 20" in terminal.shown
+            assert "; last message 20" in terminal.shown
             begun = len(terminal.shown)
             terminal.press("/heat\r")
             terminal.wait_for(rf"1:0 \(user\) .*a ship and its captain\..*capital of France.*{PROMPT}", after=begun)
@@ -118,7 +118,7 @@ class TestKeys:
         echoing.press("/help\r")
         echoing.wait_for(rf"Ctrl-C +stops a reply.*{PROMPT}")
         echoing.press("/dance\r")
-        echoing.wait_for(f"There is no command /dance.*{PROMPT}")
+        echoing.wait_for(f"Unknown command /dance.*{PROMPT}")
         echoing.press("/quit\r")
         assert echoing.wait_for_end() == 0
 
@@ -128,7 +128,7 @@ class TestKeys:
 
     def test_ctrl_c_twice_at_an_empty_prompt_quits(self, echoing: Terminal) -> None:
         echoing.press("\x03")
-        echoing.wait_for(rf"Ctrl-C once more.*{PROMPT}")
+        echoing.wait_for(rf"Press Ctrl-C again.*{PROMPT}")
         echoing.press("\x03")
         assert echoing.wait_for_end() == 0
 
@@ -140,7 +140,7 @@ class TestKeys:
         echoing.wait_for(f"You said: but this\n.*{PROMPT}")
         echoing.press("/quit\r")
         assert echoing.wait_for_end() == 0
-        assert "Ctrl-C once more" not in echoing.shown
+        assert "Press Ctrl-C again" not in echoing.shown
 
     def test_a_deleted_answers_question_stands_at_the_prompt_to_be_sent_again(self, echoing: Terminal) -> None:
         echoing.press("a question\r")
@@ -156,7 +156,7 @@ class TestKeys:
         echoing.process.send_signal(signal.SIGKILL)
         echoing.wait_for_end()
         with chat_terminal(tmp_path, *ECHO) as again:
-            assert "Window main: 2 chunks living, 0 buried; the last message was on 20" in again.shown
+            assert "Window main: 2 chunks in context, 0 archived; last message 20" in again.shown
 
     @pytest.mark.parametrize(
         "keys",

@@ -79,7 +79,7 @@ def test_help_loads_neither_numpy_nor_an_engine() -> None:
         (["dance"], "invalid choice: 'dance'"),
         (["chat", "--dance"], "unrecognized arguments: --dance"),
         (["chat", "--mod", "x"], "unrecognized arguments: --mod x"),
-        (["chat", "--set", "generation.temperature"], "'generation.temperature' is not NAME=VALUE"),
+        (["chat", "--set", "generation.temperature"], "'generation.temperature' does not have the form NAME=VALUE"),
         (["chat", "--set", "generation.warmth=1"], "There is no setting generation.warmth"),
         (["chat", "--temperature", "hot"], "generation.temperature from the command line is 'hot'"),
         (["chat", "--seed", "-1"], "generation.seed from the command line is '-1'"),

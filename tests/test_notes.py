@@ -80,21 +80,24 @@ def test_a_filter_that_gives_one_object_changes_the_notes_and_tells_what(
 @pytest.mark.parametrize(
     ("filter_text", "reason"),
     [
-        (".topics, .context", "The filter gives 2 results, but notes are exactly one object; nothing was changed."),
-        ("empty", "The filter gives no results, but notes are exactly one object; nothing was changed."),
-        ("halt", "The filter gives no results, but notes are exactly one object; nothing was changed."),
-        (".reminders", "The filter gives an array, but notes are one object; nothing was changed."),
-        ("1", "The filter gives a number, but notes are one object; nothing was changed."),
-        ("-1.5", "The filter gives a number, but notes are one object; nothing was changed."),
-        ('"text"', "The filter gives a text, but notes are one object; nothing was changed."),
-        ("null", "The filter gives null, but notes are one object; nothing was changed."),
-        (".topics = 1 |", "jq says: syntax error, unexpected end of file."),
-        ('.topics + "x"', "jq says: object ({}) and string"),
-        ('.scratch.x = ("x" * 262144)', "The notes would have more than 256 KB, which is the most they may have;"),
+        (
+            ".topics, .context",
+            "The filter returned 2 results, but the notes must be exactly one object; nothing was changed.",
+        ),
+        ("empty", "The filter returned no results, but the notes must be exactly one object; nothing was changed."),
+        ("halt", "The filter returned no results, but the notes must be exactly one object; nothing was changed."),
+        (".reminders", "The filter returned an array, but the notes must be one object; nothing was changed."),
+        ("1", "The filter returned a number, but the notes must be one object; nothing was changed."),
+        ("-1.5", "The filter returned a number, but the notes must be one object; nothing was changed."),
+        ('"text"', "The filter returned a string, but the notes must be one object; nothing was changed."),
+        ("null", "The filter returned null, but the notes must be one object; nothing was changed."),
+        (".topics = 1 |", "jq reports: syntax error, unexpected end of file."),
+        ('.topics + "x"', "jq reports: object ({}) and string"),
+        ('.scratch.x = ("x" * 262144)', "The notes would exceed the limit of 256 KB;"),
         ("until(false; .)", "The filter took longer than 2 s and was stopped."),
-        ('.scratch = reduce range(101) as $i (0; {"a": .})', "That is nested more than 100 levels deep"),
-        (".scratch = reduce range(20000) as $i (0; [.])", "That is n"),
-        ('.scratch["a\0"] = 1', "The filter has a NUL character"),
+        ('.scratch = reduce range(101) as $i (0; {"a": .})', "The notes may not be nested more than 100 levels deep"),
+        (".scratch = reduce range(20000) as $i (0; [.])", "The notes may not be n"),
+        ('.scratch["a\0"] = 1', "The filter contains a NUL character"),
     ],
 )
 def test_anything_else_is_refused_in_one_sentence_and_changes_nothing(
@@ -158,9 +161,9 @@ def test_another_document_takes_the_place_of_the_notes(notes: Notes) -> None:
         ('{"a": 1,}', "no JSON"),
         ('{"a": 1} {"b": 2}', "no JSON: Extra data at line 1, column 10"),
         ('{"a":\n nul}', "no JSON: Expecting value at line 2, column 2"),
-        ('{"a": NaN}', "NaN is no number"),
-        ('{"a": "\\ud83d"}', "half of a character"),
-        ('{"a": "\ud83d"}', "half of a character"),
+        ('{"a": NaN}', "NaN is not a number"),
+        ('{"a": "\\ud83d"}', "an unpaired surrogate"),
+        ('{"a": "\ud83d"}', "an unpaired surrogate"),
         ("[1]", "one JSON object"),
         ("null", "one JSON object"),
         ("[" * 100_000, "nested more than 100"),
@@ -192,7 +195,7 @@ def test_undo_goes_back_step_by_step_and_writes_new_versions(notes: Notes) -> No
     assert notes.undo(ORIGIN).changes == [(".topics.n", 1)]
     assert notes.undo(ORIGIN).changes == [(".topics.n", GONE)]
     assert notes.read().document == DEFAULT_DOCUMENT
-    with pytest.raises(InputError, match="nothing to undo"):
+    with pytest.raises(InputError, match="no change to the notes to undo"):
         notes.undo(ORIGIN)
     assert [notes.version(version).document for version in range(4)] == documents
     assert [outline.command for outline in notes.history()][:3] == ["undo 0", "undo 1", "undo 2"]

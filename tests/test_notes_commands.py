@@ -96,7 +96,7 @@ def test_a_document_from_standard_input_takes_their_place(path: Path, text: str,
         (["query", "error"], "jq says"),
         (["restore", "9"], "no version 9"),
         (["restore", "x"], "not a whole number"),
-        (["undo"], "nothing to undo"),
+        (["undo"], "no change to the notes to undo"),
         (["replace", "missing.json"], "cannot be read"),
         (["show", "--version", "5"], "no version 5"),
     ],
@@ -111,5 +111,5 @@ def test_what_cannot_be_done_is_said_in_one_sentence(shown: Shown, path: Path, a
 @pytest.mark.parametrize("arguments", [["show"], ["query", "."], ["undo"], ["history"], ["restore", "0"]])
 def test_reading_makes_no_memory(shown: Shown, path: Path, arguments: list[str]) -> None:
     _, err = shown.after(*arguments, code=1)
-    assert "There is no memory" in err
+    assert "No memory found" in err
     assert not path.exists()

@@ -257,5 +257,5 @@ def test_an_interrupted_reply_can_be_answered_anew(path: Path) -> None:
         send(window, "Tell me of rivers.")
     with reopened(path, settings=PLAIN) as window:
         assert actions.regenerate(window).ending == "end"
-        with pytest.raises(InputError, match="not in the memory, or deleted already"):
+        with pytest.raises(InputError, match="not in the memory, or has already been deleted"):
             actions.delete(window, QUESTION)

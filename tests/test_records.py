@@ -54,7 +54,7 @@ def test_a_chunk_without_tokens_is_refused() -> None:
     [
         ({"text": "longer than its pieces"}, "characters, but its text has"),
         ({"packed_lengths": pack([1])}, "but 1 pieces of text"),
-        ({"text": "\ud83d"}, "half of a character at place 0"),
+        ({"text": "\ud83d"}, "an unpaired surrogate at index 0"),
         ({"first_position": -1}, "below 0"),
         ({"first_position": 1.0}, "not a whole number"),
         ({"time": datetime(2026, 1, 1)}, "has no time zone"),  # noqa: DTZ001

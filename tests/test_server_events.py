@@ -222,7 +222,7 @@ def test_connections_beyond_the_most_are_refused_until_others_end(
         assert ended.value.rcvd is not None
         assert (ended.value.rcvd.code, ended.value.rcvd.reason) == (
             TOO_MANY,
-            "2 connections are open already; close some tabs",
+            "2 connections are already open; close some tabs",
         )
 
     def is_let_in() -> bool:

@@ -97,7 +97,7 @@ def test_who_expects_another_version_gets_a_conflict_and_nothing_changes(open_ag
         with pytest.raises(StoreConflict, match=r"The memory at 'a' has version 2 by now, .*nothing was changed"):
             saved(store, "a", 3, expected=expected)
     delete(other, "a")
-    with pytest.raises(StoreConflict, match=r"is not there, or was deleted, not 2: .*nothing was changed"):
+    with pytest.raises(StoreConflict, match=r"does not exist or was deleted, not 2: .*nothing was changed"):
         saved(store, "a", 3, expected=2)
     assert len(store.tree_history("a")) == 3
     assert saved(store, "a", 3, expected=0) == 4
@@ -129,7 +129,7 @@ def test_a_deletion_is_taken_back_with_its_snapshot_all_or_none(store: Store) ->
     saved(store, "a", 1, chunks)
     saved(store, "a/b", 2)
     gone = delete(store, "a", recursive=True)
-    with pytest.raises(InputError, match="There never was a memory at 'c'; nothing was changed"):
+    with pytest.raises(InputError, match="There has never been a memory at 'c'; nothing was changed"):
         store.undelete_tree_entries([*gone, "c"], time=LATER, origin="test")
     assert paths(store) == []
     assert store.undelete_tree_entries(gone, time=LATER, origin="test") == [3, 3]
@@ -243,7 +243,7 @@ def test_vectors_are_put_into_what_is_still_there(store: Store) -> None:
     found = store.tree_vectors_under("", "made-up")
     assert (found.paths, found.ids, found.vectors.tolist(), found.others) == (["a"], [kept.id], [vector.tolist()], [])
     assert store.tree_vectors_under("", "another").others == [("a", kept.id)]
-    with pytest.raises(InputError, match="not a row of numbers; nothing was changed"):
+    with pytest.raises(InputError, match="not an array of numbers; nothing was changed"):
         store.put_tree_vectors("made-up", {kept.id: np.array([np.nan], dtype=np.float32)})
     assert store.verify() == []
 

@@ -74,7 +74,7 @@ def test_what_a_tool_said_is_not_merged_with_what_the_model_said(tmp_path: Path)
         window = hub.open("main")
         turn = send(window, "My cat is Mia.").turn
         for index in (1, 2):
-            with pytest.raises(InputError, match="stays apart"):
+            with pytest.raises(InputError, match="stay separate"):
                 merge(window, ChunkKey(turn, index, "assistant"))
         assert len(living(window)) == 4
 
@@ -94,7 +94,7 @@ def test_code_and_open_tags_are_text(text: str, tmp_path: Path) -> None:
         window = hub.open("main")
         assert send(window, "How?").text == text
         assert events(window, "tool") == []
-        is_told = any("never ends the call" in notice for notice in notices(window))
+        is_told = any("unfinished tool call" in notice for notice in notices(window))
         assert is_told == (not text.endswith(("</tool>", "```\n", "~~~", "`.")))
 
 
@@ -113,7 +113,7 @@ def test_after_five_calls_the_next_is_refused_and_the_model_ends_without(tmp_pat
 @pytest.mark.parametrize(
     ("call", "reason"),
     [
-        ("<tool>rm -rf /</tool>", "no call that is understood"),
+        ("<tool>rm -rf /</tool>", "not a valid call"),
         ("<tool></tool>", "empty"),
         ("<tool>jq '.[' notes.json</tool>", "jq says"),
         ("<tool>jq '.' /etc/passwd</tool>", "notes.json"),
@@ -158,7 +158,7 @@ def test_a_call_that_takes_too_long_is_left_behind(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(tool_rounds, "CALL_TIMEOUT_S", 0.3)
     with hub_with_tools(tmp_path / "halo.db", [ENDLESS, "Without, then."]) as hub:
         reply = send(hub.open("main"), "Try.")
-        assert "❌ it took longer than 0.3 s" in reply.text
+        assert "❌ timed out after 0.3 s" in reply.text
         assert reply.text.endswith("Without, then.")
 
 

@@ -25,7 +25,7 @@ def test_a_path_is_written_in_one_way(text: str, path: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "is empty; it takes at least one heading"),
+        ("", "is empty; write at least one heading"),
         ("  ", "is empty"),
         ("/", "begins or ends with a slash"),
         ("/A", "begins or ends with a slash"),
@@ -35,11 +35,11 @@ def test_a_path_is_written_in_one_way(text: str, path: str) -> None:
         ("A/\x00B", r"a control character in it \(U\+0000\)"),
         ("A\nB", r"a control character in it \(U\+000A\)"),
         ("A\u2028B", "a line break"),
-        ("A\ud800", "half of a character"),
-        ("A" * 121, "121 characters, but at most 120"),
-        ("/".join("A" * 17), "17 headings, but at most 16"),
-        ("/".join(["A" * 100] * 7), "706 characters, but at most 600"),
-        ("A" * 100_000, "100,000 characters, but at most 600"),
+        ("A\ud800", "an unpaired surrogate"),
+        ("A" * 121, "121 characters; the limit is 120"),
+        ("/".join("A" * 17), "17 headings; the limit is 16"),
+        ("/".join(["A" * 100] * 7), "706 characters; the limit is 600"),
+        ("A" * 100_000, "100,000 characters; the limit is 600"),
     ],
 )
 def test_what_is_no_path_is_refused_in_one_sentence(text: str, words: str) -> None:

@@ -33,7 +33,5 @@ def open_engine(settings: EngineSettings) -> Engine:
 
 def _required_url(settings: EngineSettings) -> str:
     if not settings.url:
-        raise SettingError(
-            f"engine.url is empty, but an engine of kind {settings.kind} needs the address of its server."
-        )
+        raise SettingError(f"engine.url is empty; set it to the address of the {settings.kind} server.")
     return settings.url

@@ -67,7 +67,7 @@ class MemorySearch:
     ) -> None:
         if index.embedder != embedder.name:
             raise InputError(
-                f"The index has vectors of {index.embedder}, but questions are embedded by {embedder.name}."
+                f"The index has vectors by {index.embedder}, but questions are embedded by {embedder.name}."
             )
         self._store = store
         self._embedder = embedder
@@ -115,9 +115,9 @@ class MemorySearch:
         self, text: str, embedded: Callable[[], Vector], wanted: ChunkFilter, limit: int, mmr_lambda: float | None
     ) -> list[Hit]:
         if limit < 1:
-            raise InputError(f"{limit} chunks cannot be searched for; it takes at least 1.")
+            raise InputError(f"limit is {limit}, but must be at least 1.")
         if mmr_lambda is not None and not 0 <= mmr_lambda <= 1:
-            raise InputError(f"The share {mmr_lambda} of closeness in the order is not from 0 to 1.")
+            raise InputError(f"mmr_lambda is {mmr_lambda}, but must be from 0 to 1.")
         question = Question(text, self._clock().astimezone())
         candidates = Candidates(self._store, self._embedder.name, self._index, wanted)
         # The embedder wants all processors for itself; what shares them slows it down more than it gains.

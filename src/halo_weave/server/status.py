@@ -9,7 +9,7 @@ from halo_weave.server.program import Program
 from halo_weave.server.shapes import AbilityShape, EngineStatus, MemoryStatus, SavedSize, Status, WindowEntry
 from halo_weave.session.saved_window import SavedWindow, decoded
 
-_NOT_YET = AbilityShape(False, "The model is not there yet.")
+_NOT_YET = AbilityShape(False, "The model is not loaded yet.")
 
 
 def status(program: Program) -> Status:

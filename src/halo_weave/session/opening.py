@@ -91,7 +91,9 @@ def _newest(saved: SavedExchange) -> Newest:
 def checked_name(name: str) -> str:
     name = name.strip()
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise InputError(f"A window's name has 1 to {_LONGEST_NAME} visible characters, not {name[:40]!r}.")
+        raise InputError(
+            f"A window's name must have 1 to {_LONGEST_NAME} printable characters; {name[:40]!r} is not valid."
+        )
     return name
 
 
@@ -115,7 +117,7 @@ def _revived(window: Window, saved: SavedWindow) -> list[LiveChunk]:
     if foreign:
         window.log.tell(
             "notice",
-            text=f"{foreign} chunks were written with another model and are read in the tokens of this one.",
+            text=f"{foreign} chunks were written with another model and have been tokenised again for this one.",
         )
     return list(living.values())
 
@@ -155,7 +157,7 @@ def _bring_to_end(window: Window, turn: int, begun: Begun, notes: Sequence[Writt
     if written:
         window.unembedded += window.memory.write(written)
         answer += written
-        window.log.tell("notice", text="The last reply was interrupted; what had come of it is kept.")
+        window.log.tell("notice", text="The last reply was interrupted; the text so far is kept.")
     buried = window.life.graves.among(chunk.key for chunk in (*question, *answer))
     window.life.add(
         window.life.reviver.alive(chunk, brightness=_FULL)

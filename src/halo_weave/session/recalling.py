@@ -61,6 +61,6 @@ def with_preview(window: Window, message: str, tokens: list[Token]) -> str:
         window.sync(window.life.layout())
         begun = window.engine_context.preview([token.id for token in tokens], PREVIEWED_TOKENS)
     except EngineError as error:
-        window.log.tell("notice", text=f"The memory is searched without a preview: {error}")
+        window.log.tell("notice", text=f"The memory was searched without a preview: {error}")
         return message
     return message + "\n" + "".join(token.text for token in begun)

@@ -80,7 +80,7 @@ class Reflecting:
                 return  # somebody has begun to speak
             except HaloError as error:
                 window.messages_at_reflection = window.messages  # not again before there is more to say
-                _log.warning("The window %s could not reflect: %s", window.name, error)
+                _log.warning("The window %s could not be summarised: %s", window.name, error)
                 raise
 
         try:

@@ -18,19 +18,19 @@ _TREE_LEVELS = 2
 _CHARACTERS_PER_TOKEN = 3
 
 _LINES = (
-    "You have tools. Call one by writing a call in tags as in these examples; its result follows at once, and you go "
-    "on. Call a tool only if it helps, never in a code block, and never make up a result.",
+    "You have tools. Call one by writing a call in tags as in these examples; its result follows immediately, and you "
+    "continue. Call a tool only if it helps, never in a code block, and never make up a result.",
     "Your notes are one JSON document, read and changed with jq: <tool>jq '.topics' notes.json</tool> and "
     "<tool>jq '.topics.cat = \"Mia\"' notes.json > output</tool>.",
     'Search everything ever said: <tool>search_memory("the cat", since="2026-01-31")</tool>.',
     'Keep what matters at a path: <tool>save_memory("User/Pets", {"cat": "Mia"})</tool>. Bring it back with what was '
     'said about it: <tool>query_memory("User/Pets")</tool>.',
-    'Look around: <tool>list_memory("User")</tool>, <tool>query_heading("User", "pets")</tool>, '
+    'Browse: <tool>list_memory("User")</tool>, <tool>query_heading("User", "pets")</tool>, '
     '<tool>delete_memory("User/Pets")</tool>.',
 )
 _NATIVE_LINES = (
-    "You have tools. Call one by writing JSON in tags as in these examples; its result follows at once, and you go "
-    "on. Call a tool only if it helps, never in a code block, and never make up a result.",
+    "You have tools. Call one by writing JSON in tags as in these examples; its result follows immediately, and you "
+    "continue. Call a tool only if it helps, never in a code block, and never make up a result.",
     "Your notes are one JSON document, read and changed with jq filters: "
     '<tool_call>{"name": "query_notes", "arguments": {"filter": ".topics"}}</tool_call> and '
     '<tool_call>{"name": "patch_notes", "arguments": {"filter": ".topics.cat = \\"Mia\\""}}</tool_call>.',
@@ -38,9 +38,9 @@ _NATIVE_LINES = (
     '<tool_call>{"name": "search_memory", "arguments": {"query": "the cat", "since": "2026-01-31"}}</tool_call>.',
     "Keep what matters at a path: "
     '<tool_call>{"name": "save_memory", "arguments": {"path": "User/Pets", "content": {"cat": "Mia"}}}</tool_call>. '
-    "Bring it back with what was said about it: "
+    "Read it again with the conversation about it: "
     '<tool_call>{"name": "query_memory", "arguments": {"path": "User/Pets"}}</tool_call>.',
-    "There are also list_memory (root), query_heading (path, query) and delete_memory (path).",
+    "Other tools: list_memory (root), query_heading (path, query) and delete_memory (path).",
 )
 
 

@@ -59,7 +59,7 @@ class ToolRounds:
             is_so = is_repeated(call, self._window.life.context, TOOL)
         if is_so:
             command = _short(" ".join(call.text.split()))
-            words = f"The call “{command}” is not carried out, because the model only repeats it."
+            words = f"The call “{command}” was not run because the model only repeats it."
             self._window.log.tell("notice", text=words)
         return is_so
 
@@ -84,7 +84,7 @@ class ToolRounds:
         toolbox, window, limit = self._toolbox, self._window, self._settings.rounds
         assert toolbox is not None
         if self._count > limit:
-            return Called(None, failed(f"no more than {limit} calls in one reply; go on without"))
+            return Called(None, failed(f"at most {limit} tool calls per reply; continue without"))
         window.log.tell("status", text="calling a tool")
         asker = Asker(f"window {window.name}", self._exchange.user.turn, self._exchange.assistant.turn)
         return _within(CALL_TIMEOUT_S, window.is_stopped, lambda: toolbox.call(call.text, asker))
@@ -147,8 +147,8 @@ def _within(seconds: float, is_stopped: threading.Event, work: Callable[[], Call
     if results:
         return results[0]
     if not thread.is_alive():
-        return Called(None, failed("the tool failed inside; the log says more"))
-    return Called(None, failed("stopped" if is_stopped.is_set() else f"it took longer than {seconds:g} s"))
+        return Called(None, failed("internal error in the tool; see the log for details"))
+    return Called(None, failed("stopped" if is_stopped.is_set() else f"timed out after {seconds:g} s"))
 
 
 def _result_tokens(engine: Engine, text: str, most: int) -> Sequence[Token]:

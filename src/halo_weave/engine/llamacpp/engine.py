@@ -106,9 +106,7 @@ class LlamaEngine:
                 why_not_editing = "the library cannot move the keys of this model"
             computation.decode([0, 0], 0, MAIN, "last")
             rows = tap.rows()
-            why_no_attention = (
-                "" if rows is not None and rows.sum() > 0 else "the model has no attention that can be read"
-            )
+            why_no_attention = "" if rows is not None and rows.sum() > 0 else "the model has no readable attention"
             return Abilities(
                 attention=Ability(not why_no_attention, why_no_attention),
                 editing=Ability(not why_not_editing, why_not_editing),
@@ -120,4 +118,4 @@ class LlamaEngine:
 def _require_within(what: str, chosen: Sequence[int] | None, count: int) -> None:
     for number in chosen or ():
         if not 0 <= number < count:
-            raise InputError(f"There is no {what} {number}; the model has 0 to {count - 1}.")
+            raise InputError(f"There is no {what} {number}; the model has {what}s 0 to {count - 1}.")

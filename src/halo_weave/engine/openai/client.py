@@ -13,8 +13,8 @@ from halo_weave.engine.protocol import Abilities, Ability, AttentionChoice, Mode
 from halo_weave.errors import EngineError
 
 _USUAL_CONTEXT = 4096
-_NO_ATTENTION = "an OpenAI-compatible server sends text and no attention"
-_NO_EDITING = "an OpenAI-compatible server takes whole conversations, so its context cannot be edited"
+_NO_ATTENTION = "an OpenAI-compatible server sends text but no attention"
+_NO_EDITING = "an OpenAI-compatible server reads the whole conversation each time, so its context cannot be edited"
 
 
 class OpenAIEngine:
