@@ -216,5 +216,5 @@ def test_a_whole_run_keeps_what_is_plainly_said_once(tmp_path: Path) -> None:
 def test_data_whose_evidence_comes_too_late_is_refused(tmp_path: Path) -> None:
     data = tmp_path / "data.jsonl"
     data.write_text("\n".join(json.dumps(row | ({"evidence": ["99"]} if "evidence" in row else {})) for row in ROWS))
-    with pytest.raises(InputError, match="No evidence lies within the first 512 tokens"):
+    with pytest.raises(InputError, match="has evidence within its first 512 tokens"):
         keep.run(Settings(), data, tokens=512)

@@ -65,7 +65,7 @@ def test_what_a_tool_answers_stands_on_a_line_of_its_own(tmp_path: Path, capsys:
 def test_a_status_line_follows_each_reply_for_somebody_who_types(tmp_path: Path, capsys: Captured) -> None:
     with opened_chat(tmp_path) as chat:
         say(chat, "one")
-    assert capsys.readouterr().err.startswith("living ")
+    assert capsys.readouterr().err.startswith("context ")
     with opened_chat(tmp_path, is_typed=False) as chat:
         say(chat, "two")
     assert capsys.readouterr() == ("You said: two\n", "")

@@ -40,7 +40,7 @@ class TestPipe:
         assert "Paris" in done.stdout
         assert "Rome" in done.stdout
         assert "\x1b" not in done.stdout
-        assert "living" not in done.stdout + done.stderr
+        assert "context" not in done.stdout + done.stderr
 
     def test_an_error_ends_it_with_its_exit_code_and_what_was_answered_is_kept(self, tmp_path: Path) -> None:
         done = self.chat(tmp_path, "one\n/pin 77\ntwo\n", *ECHO)
@@ -92,7 +92,7 @@ class TestBundledModel:
             asked = terminal.wait_for(r"its captain\..*?\n").end()
             terminal.wait_for(r"\w+ \w+ \w+ \w+", after=asked)  # words are there while more is being written
             terminal.press("\x03")
-            stopped = terminal.wait_for(rf"\(stopped\).*living \d+/2,048 · .*{PROMPT}", after=asked).end()
+            stopped = terminal.wait_for(rf"\(stopped\).*context \d+/2,048 · .*{PROMPT}", after=asked).end()
             # What the model says next depends on how far the story came, and so on the machine.
             terminal.press("What is the capital of France?\r")
             answered = terminal.wait_for(rf"France\?\n\w+.* tokens/s.*{PROMPT}", after=stopped).end()
@@ -108,7 +108,7 @@ class TestBundledModel:
             terminal.press("/heat\r")
             terminal.wait_for(rf"1:0 \(user\) .*a ship and its captain\..*capital of France.*{PROMPT}", after=begun)
             terminal.press("And the capital of Italy?\r")
-            terminal.wait_for(rf"Italy\?\n\w+.*living .*{PROMPT}", after=begun)
+            terminal.wait_for(rf"Italy\?\n\w+.*context .*{PROMPT}", after=begun)
             terminal.press("\x04")
             assert terminal.wait_for_end() == 0
 

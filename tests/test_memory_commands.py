@@ -186,7 +186,7 @@ def test_a_search_says_what_is_a_wish(shown: Shown, path: Path) -> None:
     with closing(open_memory(path)) as memory:
         memory.embed(written(memory, ("Always tell me the weight of ships.", "Certainly."), SHIPS))
     out = shown.out("memory", "search", "how do ships float")
-    assert [line.strip().split()[1] for line in out.splitlines() if line.endswith(" · a wish")] == ["1:0"]
+    assert [line.strip().split()[1] for line in out.splitlines() if line.endswith(" · wish")] == ["1:0"]
     hits = shown.json("memory", "search", "how do ships float")
     assert {hit["turn"] for hit in hits if hit["is_wish"]} == {"1"}
 
@@ -227,7 +227,7 @@ def test_show_prints_roles_times_states_and_texts(shown: Shown) -> None:
     shown.out("memory", "delete", "1:1")
     first, text, _, second, *_ = shown.out("memory", "show", "1").splitlines()
     assert first.startswith("1:0 (user) · 2026-05-17 ")
-    assert first.endswith(" · 6 tokens from position 1000 · has a vector")
+    assert first.endswith(" · 6 tokens from position 1000 · vector")
     assert text == "what do cats like to eat "
     assert second.startswith("1:1 (user)")
     assert "· deleted 20" in second

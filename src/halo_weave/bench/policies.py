@@ -69,7 +69,7 @@ def measure(
     settings: Settings, data: Path, choice: Choice, on_progress: Progress = lambda _: None
 ) -> policies_figures.Measured:
     if settings.engine.kind != "llamacpp":
-        raise InputError(f"The engine {settings.engine.kind} runs elsewhere; only llamacpp can be measured here.")
+        raise InputError(f"The engine {settings.engine.kind} runs outside this process; only llamacpp can be measured.")
     settings = with_own_threads(settings, choice.processes)
     conversations = read_conversations(data)
     chats = chosen_chats(conversations, choice.chats)
@@ -113,7 +113,7 @@ def write_lines(path: Path, lines: Iterable[Any]) -> None:
     try:
         path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
     except OSError as error:
-        raise InputError(f"The details cannot be written to {path}: {error.strerror}.") from error
+        raise InputError(f"Cannot write the details to {path}: {error.strerror}.") from error
 
 
 def chosen_chats(conversations: Conversations, count: int) -> list[str]:
@@ -180,4 +180,4 @@ def _measure(
         seconds_put += found.seconds_put
         on_progress(pace.done(job))
     if sampled:
-        on_progress(f"the model spent {in_words(seconds_put)} on {len(sampled)} questions that were put to it")
+        on_progress(f"the model spent {in_words(seconds_put)} on {len(sampled)} questions")
