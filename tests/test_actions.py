@@ -275,7 +275,7 @@ def test_pins_keep_chunks_alive_until_they_are_taken_off(window: Window) -> None
 
 @pytest.mark.parametrize("action", [actions.pin, actions.unpin])
 def test_only_what_lives_can_be_pinned(window: Window, action: object) -> None:
-    with pytest.raises(InputError, match="does not live"):
+    with pytest.raises(InputError, match="is not in the context"):
         action(window, ChunkKey(99, 0, "user"))  # type: ignore[operator]
 
 
@@ -359,7 +359,7 @@ def test_a_reply_that_is_buried_is_not_continued_without_its_beginning(window: W
     window.set_overrides({"weave.budget_tokens": len(window.life.frames.beginning) + 30})
     assert keys(window) == [QUESTION]
     stored = stored_text(window.memory, 2)
-    with pytest.raises(InputError, match="newest reply in the window river is buried"):
+    with pytest.raises(InputError, match="newest reply in the window river is archived"):
         continue_reply(window)
     assert stored_text(window.memory, 2) == stored
 

@@ -113,10 +113,10 @@ def test_what_happens_in_the_window_is_captured_in_its_place(window: Window, tmp
 
 
 def test_a_folder_that_is_there_is_not_written_to(window: Window, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there already"):
+    with pytest.raises(InputError, match="already exists"):
         start_capture(window, tmp_path)
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="cannot be written"):
+    with pytest.raises(InputError, match="Cannot write the capture"):
         start_capture(window, tmp_path / "file" / "folder")
     assert window.recorder is None
 

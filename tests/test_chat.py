@@ -94,7 +94,7 @@ def test_what_could_not_be_sent_is_told_and_comes_back_to_the_prompt(tmp_path: P
         assert chat.take_draft() == ""
         say(chat, "short")
     shown = capsys.readouterr()
-    assert shown.err.startswith("halo-weave: The message does not fit: ")
+    assert shown.err.startswith("halo-weave: The message does not fit in the context of 300 tokens: ")
     assert shown.out == "You said: short\n"
 
 
@@ -220,7 +220,7 @@ def test_a_reader_that_is_far_behind_still_gets_the_whole_reply(
 
 def test_a_restart_goes_on_in_the_same_window(tmp_path: Path, capsys: Captured) -> None:
     with opened_chat(tmp_path) as chat:
-        assert window_in_words(chat.window) == "Window main is new."
+        assert window_in_words(chat.window) == "New window main."
         say(chat, "one", "two")
         before = living_texts(chat)
     with opened_chat(tmp_path) as chat:

@@ -60,7 +60,7 @@ class TestWindows:
             assert [one.name for one in chat.hub.windows() if one.is_open] == ["other"]
             say(chat, "/window main")
             assert living_texts(chat) == ["one", "You said: one"]
-            assert "Window main: 2 chunks living" in capsys.readouterr().err
+            assert "Window main: 2 chunks in context" in capsys.readouterr().err
 
     def test_the_same_window_is_opened_anew(self, tmp_path: Path) -> None:
         with opened_chat(tmp_path) as chat:
@@ -131,7 +131,7 @@ class TestPins:
     def test_a_pinned_chunk_stays_and_an_unpinned_one_may_go(self, tmp_path: Path, capsys: Captured) -> None:
         with opened_chat(tmp_path, settings=TIGHT) as chat:
             say(chat, FACTS[0], "/pin 1", *FACTS[1:])
-            assert "(1 chunk pinned: " in capsys.readouterr().err
+            assert "(1 chunk pinned; " in capsys.readouterr().err
             assert (1, "user") not in graves(chat)
             assert (3, "user") in graves(chat)
             say(chat, "/unpin 1:0 user", *FACTS[1:])
@@ -231,7 +231,7 @@ class TestAskingAgain:
     def test_without_a_question_it_is_told(self, tmp_path: Path, capsys: Captured, command: str) -> None:
         with opened_chat(tmp_path) as chat:
             say(chat, command)
-        assert capsys.readouterr().err.startswith("halo-weave: There is no ")
+        assert capsys.readouterr().err.startswith("halo-weave: The window main ")
 
     def test_reflect_asks_for_a_summary_that_is_marked(self, tmp_path: Path, capsys: Captured) -> None:
         with opened_chat(tmp_path, replies=["Hi.", "We said hello."]) as chat:
@@ -258,7 +258,7 @@ class TestViews:
         rows = dict(line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
         assert rows["Window"].strip() == "main, 1 message"
         assert rows["Model"].strip() == "echo, brightness by magnitude_v3"
-        assert rows["Living"].strip().endswith("tokens, budget 2,048, context 4,096")
+        assert rows["Context"].strip().endswith("tokens, budget 2,048, 4,096 usable")
         assert rows["Chunks"].strip() == "2 in context (1 pinned), 0 archived"
         assert rows["Memory"].strip().startswith("2 chunks, ")
 

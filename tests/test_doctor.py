@@ -33,7 +33,7 @@ def test_all_is_well_with_the_bundled_model(capsys: pytest.CaptureFixture[str], 
     for words in (
         "Library: llama.cpp",
         f"Engine: llamacpp, {paths.bundled_model_path()}",
-        "30 layers, 9 heads",
+        "30 layers with 9 heads",
         "Context: 4,096 tokens usable, 8,192 trained",
         "Attention: yes",
         "Editing the context: yes",
@@ -70,7 +70,7 @@ def test_a_missing_model_fails_with_its_name_and_the_way_out(
     missing = tmp_path / "missing.gguf"
     assert cli.main(["doctor", "--model", str(missing)]) == 1
     shown = capsys.readouterr().out
-    assert f"Chat does not work: The model {missing}" in shown
+    assert f"Chat does not work: Cannot read the model {missing}" in shown
     assert "What to do: choose an existing GGUF chat model with --model your.gguf" in shown
 
 

@@ -89,7 +89,7 @@ def types(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 def test_stats_of_a_memory_that_is_not_there_are_zero_and_make_no_file(shown: Shown, path: Path) -> None:
     out = shown.out("memory", "stats")
-    assert f"{path} (will be created)" in out
+    assert f"{path} (does not exist yet)" in out
     stats = shown.json("memory", "stats")
     assert (stats["exists"], stats["chunks"], stats["next_turn"], stats["vectors"]) == (False, 0, "1", {})
     assert list(path.parent.iterdir()) == []
@@ -113,7 +113,7 @@ def test_a_memory_that_is_not_there_is_said_in_one_sentence_and_not_made(
 ) -> None:
     out, err = shown.after(*arguments, code=1)
     assert (out, err.count("\n")) == ("", 1)
-    assert f"No memory found at {path} yet" in err
+    assert f"No memory found at {path};" in err
     assert list(path.parent.iterdir()) == []
 
 
@@ -175,7 +175,7 @@ def test_a_search_says_what_was_found_and_why(shown: Shown) -> None:
     for why in ("score ", "similarity 0.", "(rank ", "words (rank 1)"):
         assert why in first
     assert text == "     how do ships float"
-    assert out.count("(rank ") == 2
+    assert out.count("(rank ") == 3
     assert err == ""
     (best, *_) = shown.json("memory", "search", "how do ships float", "--limit", "1")
     assert (best["turn"], best["index"], best["role"], best["word_rank"]) == ("3", 0, "user", 1)
@@ -343,7 +343,7 @@ def test_a_browsers_export_is_imported_and_found(shown: Shown, tmp_path: Path) -
     ]
     file = tmp_path / "browser.json"
     file.write_text(json.dumps({"tokens": tokens, "stats": {}, "sentences": []}), encoding="utf-8")
-    assert shown.out("import", str(file)) == "2 chunks added; the system prompt of 1 token was left out.\n"
+    assert shown.out("import", str(file)) == "2 chunks added; the system prompt of 1 token was skipped.\n"
     assert shown.json("memory", "search", "boats", "--limit", "1")[0]["similarity"] is not None
 
 

@@ -120,7 +120,7 @@ def test_any_filter_reads(notes: Notes) -> None:
 
 def test_what_is_nested_too_deeply_is_not_answered(notes: Notes) -> None:
     for ask in (notes.query, notes.query_texts):
-        with pytest.raises(InputError, match=r"no JSON|nested more than 100"):
+        with pytest.raises(InputError, match=r"not valid JSON|nested more than 100"):
             ask("reduce range(20000) as $i (0; [.])")
 
 
@@ -157,10 +157,10 @@ def test_another_document_takes_the_place_of_the_notes(notes: Notes) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "no JSON: Expecting value at line 1, column 1"),
-        ('{"a": 1,}', "no JSON"),
-        ('{"a": 1} {"b": 2}', "no JSON: Extra data at line 1, column 10"),
-        ('{"a":\n nul}', "no JSON: Expecting value at line 2, column 2"),
+        ("", "not valid JSON: Expecting value at line 1, column 1"),
+        ('{"a": 1,}', "not valid JSON"),
+        ('{"a": 1} {"b": 2}', "not valid JSON: Extra data at line 1, column 10"),
+        ('{"a":\n nul}', "not valid JSON: Expecting value at line 2, column 2"),
         ('{"a": NaN}', "NaN is not a number"),
         ('{"a": "\\ud83d"}', "an unpaired surrogate"),
         ('{"a": "\ud83d"}', "an unpaired surrogate"),
@@ -168,8 +168,8 @@ def test_another_document_takes_the_place_of_the_notes(notes: Notes) -> None:
         ("null", "one JSON object"),
         ("[" * 100_000, "nested more than 100"),
         ('{"a":' * 101 + "1" + "}" * 101, "nested more than 100"),
-        ('{"a": "' + "x" * LARGEST_DOCUMENT_BYTES + '"}', "more than 256 KB"),
-        (" " * LARGEST_TEXT + "{}", "more than 256 KB"),
+        ('{"a": "' + "x" * LARGEST_DOCUMENT_BYTES + '"}', "limit of 256 KB"),
+        (" " * LARGEST_TEXT + "{}", "limit of 256 KB"),
     ],
 )
 def test_a_document_that_is_not_one_object_is_refused(notes: Notes, text: str, reason: str) -> None:
@@ -231,7 +231,7 @@ def test_a_writer_that_expects_another_version_meets_a_conflict(notes: Notes, st
         lambda: notes.restore(0, ORIGIN, 0),
     ]
     for attempt in attempts:
-        with pytest.raises(StoreConflict, match="at version 1, not 0: somebody else changed them"):
+        with pytest.raises(StoreConflict, match="at version 1, not 0: they were changed in the meantime"):
             attempt()
     assert notes.read() == before
 

@@ -71,7 +71,7 @@ def test_a_document_from_a_file_takes_their_place(shown: Shown, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "said"), [('{"a": "ä"}', 0, '.a = "ä"'), ("[]", 2, "one JSON object"), ("{", 2, "no JSON")]
+    ("text", "code", "said"), [('{"a": "ä"}', 0, '.a = "ä"'), ("[]", 2, "one JSON object"), ("{", 2, "not valid JSON")]
 )
 def test_a_document_from_standard_input_takes_their_place(path: Path, text: str, code: int, said: str) -> None:
     asked = subprocess.run(
@@ -92,8 +92,8 @@ def test_a_document_from_standard_input_takes_their_place(path: Path, text: str,
     [
         (["patch", ".reminders"], "an array"),
         (["patch", "empty"], "no results"),
-        (["patch", ".["], "jq says"),
-        (["query", "error"], "jq says"),
+        (["patch", ".["], "jq reports"),
+        (["query", "error"], "jq reports"),
         (["restore", "9"], "no version 9"),
         (["restore", "x"], "not a whole number"),
         (["undo"], "no change to the notes to undo"),

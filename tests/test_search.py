@@ -276,7 +276,7 @@ def test_what_cannot_be_done_is_refused(open_talk: Talks) -> None:
         talk.find("owl", mmr_lambda=1.5)
     with pytest.raises(InputError, match="no time zone"):
         talk.find("owl", since=datetime(2026, 1, 1))  # noqa: DTZ001
-    with pytest.raises(InputError, match="vectors of other"):
+    with pytest.raises(InputError, match="vectors by other"):
         MemorySearch(talk.store, talk.embedder, VectorIndex(talk.store, "other", 26))
 
 

@@ -163,7 +163,7 @@ def test_an_answer_that_is_not_the_protocol_is_named(
     server: LoopbackServer, connection: PlainConnection, nonsense: bytes
 ) -> None:
     server.handlers["/hello"] = lambda _: Answer(nonsense)
-    with pytest.raises(EngineProtocolError, match=f"{server.url} answered /hello with something"):
+    with pytest.raises(EngineProtocolError, match=f"{server.url} answered /hello with an unexpected response"):
         hello(connection)
 
 

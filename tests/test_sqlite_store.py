@@ -321,7 +321,7 @@ def test_an_empty_file_is_not_taken_for_a_new_memory(path: Path) -> None:
 def test_a_journal_without_its_memory_is_not_given_to_a_new_one(path: Path) -> None:
     path.parent.mkdir()
     path.with_name("halo.db-wal").write_bytes(b"somebody's last words")
-    with pytest.raises(StoreDamaged, match=r"is missing, but its journal halo\.db-wal is there"):
+    with pytest.raises(StoreDamaged, match=r"is missing, but its journal halo\.db-wal exists"):
         SqliteStore(path)
     assert not path.exists()
 
@@ -387,7 +387,7 @@ def test_verify_says_what_is_wrong(filled: Path) -> None:
         "UPDATE counters SET change = 0": "The change number is 0",
         "UPDATE chunks SET time = time + 1 WHERE id = 3": "The chunk with id 3 does not match its checksum",
         "UPDATE chunks SET first_position = x'0103' WHERE id = 5": "which another chunk has",
-        "INSERT INTO words (words, rowid, text) SELECT 'delete', id, text FROM chunks WHERE id = 4": "words lacks",
+        "INSERT INTO words (words, rowid, text) SELECT 'delete', id, text FROM chunks WHERE id = 4": "word index lacks",
         "INSERT INTO words (rowid, text) VALUES (4, 'more')": "word index does not match the texts",
         "UPDATE chunks SET merged_into = 9999 WHERE id = 5": "refers to a missing row of chunks",
         "DELETE FROM outlines WHERE id = 7": "There is no outline of the chunk with id 7",
@@ -395,7 +395,7 @@ def test_verify_says_what_is_wrong(filled: Path) -> None:
         "UPDATE outlines SET deleted = 1 WHERE id = 7": "There is a wrong outline of the chunk with id 7",
         "UPDATE outlines SET opening = 'Ada: ' WHERE id = 7": "does not match the beginning of its turn",
         "DELETE FROM settings WHERE name = 'identity'": "its identity is missing",
-        "INSERT INTO forgotten SELECT id, turn, number, role, NULL, 1, 0 FROM chunks WHERE id = 6": "was forgotten.",
+        "INSERT INTO forgotten SELECT id, turn, number, role, NULL, 1, 0 FROM chunks WHERE id = 6": "removed chunk.",
         "INSERT INTO forgotten VALUES (999, x'0101', 99, 'user', x'0103', 1, 0)": "which another chunk has",
         "INSERT INTO windows VALUES ('w', 'Window', x'00', 1, 0, 0)": "The window w does not match its checksum",
         "INSERT INTO journal VALUES (1, 'w', x'0101', x'00', 0)": "journal of the window w does not match its checksum",

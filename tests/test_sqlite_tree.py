@@ -82,9 +82,12 @@ def test_no_byte_of_a_cleared_tree_is_left(path: Path) -> None:
     [
         (
             "UPDATE tree SET content = '2' WHERE path = 'a' AND version = 2",
-            "Version 2 of the memory at 'a' is not what",
+            "Version 2 of the memory at 'a' does not match",
         ),
-        ("UPDATE tree SET origin = 'x' WHERE path = 'a' AND version = 1", "Version 1 of the memory at 'a' is not what"),
+        (
+            "UPDATE tree SET origin = 'x' WHERE path = 'a' AND version = 1",
+            "Version 1 of the memory at 'a' does not match",
+        ),
         ("UPDATE tree_heads SET accessed = 5", "The record of the memory at 'a' does not match its checksum"),
         ("UPDATE tree_heads SET version = 1", "Version 1 of the memory at 'a' is not its last one"),
         ("DELETE FROM tree_heads", "'a' has versions, but none is recorded as the last"),
@@ -96,7 +99,7 @@ def test_no_byte_of_a_cleared_tree_is_left(path: Path) -> None:
         ("UPDATE snapshot_chunks SET vector = x'00000000'", "of the snapshots does not match its checksum"),
         ("DELETE FROM snapshot_chunks WHERE id = 1", "Chunk 1 of a snapshot is missing"),
         ("DELETE FROM tree_snapshots WHERE id = 1", "Chunk 1 of the snapshots belongs to no snapshot"),
-        ("UPDATE tree_snapshots SET similarity = 0.75", "in a snapshot of the memory at 'a' is not what"),
+        ("UPDATE tree_snapshots SET similarity = 0.75", "in a snapshot of the memory at 'a' does not match"),
     ],
 )
 def test_every_flipped_bit_is_noticed(path: Path, damage: str, words: str) -> None:

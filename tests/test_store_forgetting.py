@@ -88,7 +88,7 @@ def test_what_was_merged_into_a_forgotten_chunk_goes_with_it(store: Store) -> No
     assert store.merged_from(0, 10) == []
     assert chunks_of(store.chunks_from(0, 10)) == [other]
     for key in (second.key, third.key):
-        with pytest.raises(StoreConflict, match="was forgotten"):
+        with pytest.raises(StoreConflict, match="was permanently removed"):
             store.write_chunks([made_up_chunk(key.turn, key.index, first=store.reserve(9).position_start)])
     assert store.verify() == []
 

@@ -62,7 +62,7 @@ def test_another_version_than_expected_is_a_conflict_and_changes_nothing(
 ) -> None:
     store, other = open_again(), open_again()
     put(other, DOCUMENT, 0)
-    with pytest.raises(StoreConflict, match=rf"at version 1, not {version}: .*nothing was written"):
+    with pytest.raises(StoreConflict, match=rf"at version 1, not {version}: .*Nothing was written"):
         put(store, "{}", version)
     assert store.notes() == other.notes()
     assert store.notes().document == DOCUMENT

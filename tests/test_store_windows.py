@@ -67,7 +67,7 @@ def test_a_window_that_somebody_else_saved_or_deleted_meanwhile_is_a_conflict(op
             store.put_window(old)
     assert store.window("w-1") == newer
     assert other.delete_window("w-1")
-    with pytest.raises(StoreConflict, match="somebody else"):
+    with pytest.raises(StoreConflict, match="elsewhere"):
         store.put_window(newer)
     assert store.window("w-1") is None
 

@@ -136,7 +136,7 @@ def test_the_command_writes_one_file_and_says_where(capture: Path, capsys: pytes
     assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert str(target) in capsys.readouterr().out
     assert cli.main(["study", str(capture), "--out", str(capture / "missing" / "page.html")]) == 2
-    assert "cannot be written" in capsys.readouterr().err
+    assert "Cannot write the study to" in capsys.readouterr().err
     assert cli.main(["study", str(capture / "nothing")]) == 2
 
 

@@ -105,7 +105,7 @@ def test_after_five_calls_the_next_is_refused_and_the_model_ends_without(tmp_pat
         reply = send(window, "Look.")
         outcomes = [told["is_error"] for told in events(window, "tool")]
         assert outcomes == [False] * 5 + [True]
-        assert "❌ no more than 5 calls in one reply" in reply.text
+        assert "❌ at most 5 tool calls per reply" in reply.text
         assert reply.text.endswith(f"6{call}")
         assert send(window, "Again.").text.startswith("You said")
 
@@ -115,10 +115,10 @@ def test_after_five_calls_the_next_is_refused_and_the_model_ends_without(tmp_pat
     [
         ("<tool>rm -rf /</tool>", "not a valid call"),
         ("<tool></tool>", "empty"),
-        ("<tool>jq '.[' notes.json</tool>", "jq says"),
+        ("<tool>jq '.[' notes.json</tool>", "jq reports"),
         ("<tool>jq '.' /etc/passwd</tool>", "notes.json"),
         ('<tool>{"name": "search_memory", "arguments": [1]}</tool>', "form"),
-        ('<tool>{"name": "search_memory"</tool>', "not JSON"),
+        ('<tool>{"name": "search_memory"</tool>', "not valid JSON"),
         ("<tool>search_memory()</tool>", "query"),
         ("<tool>search_memory('x', limit=100000)</tool>", "limit"),
         ("<tool>remember('x')</tool>", "no tool"),

@@ -168,7 +168,7 @@ def test_of_two_processes_the_later_sees_a_conflict_and_no_change_is_lost(path: 
         save(tree, PATH, 0, context_tokens=0)
         read = tree.query(PATH).version
         run_workers(path, workers=1, times=1)
-        with pytest.raises(StoreConflict, match="has version 2 by now, not 1"):
+        with pytest.raises(StoreConflict, match="is at version 2, not 1"):
             save(tree, PATH, 99, context_tokens=0, expected_version=read)
         run_workers(path, workers=2, times=20)
         assert (tree.query(PATH).content, tree.query(PATH).version) == (41, 42)
@@ -285,7 +285,7 @@ def test_without_a_question_the_newest_comes_first(tree: MemoryTree, clock: Cloc
 def test_a_heading_without_anything_under_it_is_said(tree: MemoryTree) -> None:
     assert tree.query_heading("", "anything") == []
     save(tree, "Goals", 1)
-    with pytest.raises(UnknownPath, match=r"nothing under 'Goals', only an entry at it\."):
+    with pytest.raises(UnknownPath, match=r"nothing under 'Goals', only an entry at this path\."):
         tree.query_heading("Goals")
     with pytest.raises(UnknownPath, match=r"nothing under 'Goal'\."):
         tree.query_heading("Goal", "x")

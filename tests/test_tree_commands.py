@@ -44,7 +44,7 @@ def tree(capsys: pytest.CaptureFixture[str]) -> Tree:
 def test_what_was_saved_is_listed_shown_found_and_told(tree: Tree, path: Path) -> None:
     with closing(open_memory(path)) as memory:
         memory.embed(written(memory, CATS))
-    assert "Facts/Cats has version 1, with 2 chunks of what was said (12 tokens)." in tree(
+    assert "Saved Facts/Cats as version 1, with 2 chunks of the conversation (12 tokens)." in tree(
         "save", " Facts / Cats", '{"food": "fish"}'
     )
     assert tree.json("save", "Facts", "true", "--context-tokens", "0") == {
@@ -74,7 +74,7 @@ def test_what_was_saved_is_listed_shown_found_and_told(tree: Tree, path: Path) -
 def test_versions_are_listed_restored_and_brought_back(tree: Tree) -> None:
     tree("save", "a", "1")
     tree("save", "a", "two words", "--text", "--expect", "1")
-    assert "version 2 by now, not 1" in tree("save", "a", "3", "--expect", "1", code=1)
+    assert "at version 2, not 1" in tree("save", "a", "3", "--expect", "1", code=1)
     assert tree.json("show", "a", "--version", "1")["content"] == 1
     assert tree.json("restore", "a", "1")["version"] == 3
     assert tree("delete", "a") == "a\n"

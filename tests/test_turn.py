@@ -114,7 +114,7 @@ def test_an_empty_message_is_refused_and_nothing_is_stored_or_reserved(window: W
 
 
 def test_half_a_character_is_refused_and_nothing_is_stored_or_reserved(window: Window) -> None:
-    with pytest.raises(InputError, match="an unpaired surrogate at place 3"):
+    with pytest.raises(InputError, match="an unpaired surrogate at index 3"):
         send(window, "abc\ud800")
     assert is_untouched(window.memory)
 
@@ -137,7 +137,7 @@ def test_what_is_pinned_can_hold_the_place_of_a_message_and_is_named(tmp_path: P
         send(window, "word " * 60)
         actions.pin(window, ChunkKey(1, 0, "user"))
         before = window.life.current, living(window), window.memory.stats()
-        with pytest.raises(InputError, match=r"what is pinned \d\d+"):
+        with pytest.raises(InputError, match=r"\d\d+ for pinned text"):
             send(window, "word " * 40)
         assert (window.life.current, living(window), window.memory.stats()) == before
 
@@ -343,7 +343,7 @@ def test_malformed_attention_is_counted_and_shown_and_changes_nothing(window: Wi
     reply = send(window, "And the sea?")
     assert reply.figures.malformed == reply.figures.generated + 1
     assert {key: row for key, row in brightness(window).items() if key.turn < 3} == before
-    assert any("brightness did not change in" in notice and "3 entries" in notice for notice in notices(window))
+    assert any("Brightness was not updated in" in notice and "3 entries" in notice for notice in notices(window))
 
 
 def test_the_engine_reads_only_what_is_new(window: Window) -> None:
