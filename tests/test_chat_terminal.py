@@ -87,7 +87,7 @@ class TestBundledModel:
         with chat_terminal(tmp_path, *TIMELESS) as terminal:
             assert "context 4,096 tokens · attention yes · editing yes" in terminal.shown
             assert "--model your.gguf" in terminal.shown
-            assert "Window main is new." in terminal.shown
+            assert "New window main." in terminal.shown
             terminal.press("Write a very long story about a ship and its captain.\r")
             asked = terminal.wait_for(r"its captain\..*?\n").end()
             terminal.wait_for(r"\w+ \w+ \w+ \w+", after=asked)  # words are there while more is being written
@@ -116,7 +116,7 @@ class TestBundledModel:
 class TestKeys:
     def test_it_helps_and_quits(self, echoing: Terminal) -> None:
         echoing.press("/help\r")
-        echoing.wait_for(rf"Ctrl-C +stops a reply.*{PROMPT}")
+        echoing.wait_for(rf"Ctrl-C +stop the reply.*{PROMPT}")
         echoing.press("/dance\r")
         echoing.wait_for(f"Unknown command /dance.*{PROMPT}")
         echoing.press("/quit\r")

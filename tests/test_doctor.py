@@ -34,13 +34,13 @@ def test_all_is_well_with_the_bundled_model(capsys: pytest.CaptureFixture[str], 
         "Library: llama.cpp",
         f"Engine: llamacpp, {paths.bundled_model_path()}",
         "30 layers with 9 heads",
-        "Context: 4,096 tokens usable, 8,192 trained",
+        "Context: 4,096 tokens usable, trained with 8,192",
         "Attention: yes",
         "Editing the context: yes",
         "will be prepared at first use",
-        f"Data folder: {home} (will be created)",
-        f"Config file: {home / 'config.toml'} (will be created)",
-        f"Cache folder: {home / 'cache'} (will be created)",
+        f"Data folder: {home} (does not exist yet)",
+        f"Config file: {home / 'config.toml'} (does not exist yet)",
+        f"Cache folder: {home / 'cache'} (does not exist yet)",
         "GB free",
     ):
         assert words in shown
@@ -149,7 +149,7 @@ def test_a_memory_is_told_with_its_vectors_and_index(
     capsys: pytest.CaptureFixture[str], home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert cli.main(["doctor", "--set", "engine.kind=echo"]) == 0
-    assert f"Memory: {home / 'halo.db'} (will be created)" in capsys.readouterr().out
+    assert f"Memory: {home / 'halo.db'} (does not exist yet)" in capsys.readouterr().out
     with closing(SqliteStore(home / "halo.db")) as store:
         ids = write_vectors(store, clustered(20, 8, seed=1))
         store.serve_embedder(EMBEDDER)

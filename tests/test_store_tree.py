@@ -97,7 +97,7 @@ def test_who_expects_another_version_gets_a_conflict_and_nothing_changes(open_ag
         with pytest.raises(StoreConflict, match=r"The memory at 'a' is at version 2, .*nothing was changed"):
             saved(store, "a", 3, expected=expected)
     delete(other, "a")
-    with pytest.raises(StoreConflict, match=r"does not exist or was deleted, not 2: .*nothing was changed"):
+    with pytest.raises(StoreConflict, match=r"does not exist, but was expected at version 2.*nothing was changed"):
         saved(store, "a", 3, expected=2)
     assert len(store.tree_history("a")) == 3
     assert saved(store, "a", 3, expected=0) == 4

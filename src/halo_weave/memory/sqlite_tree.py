@@ -267,10 +267,12 @@ def _require_expected(path: str, last: TreeVersion | None, expected: int | None)
     present = 0 if last is None or last.content is None else last.version
     if present == expected:
         return
-    now = f"is at version {present}" if present else "does not exist or was deleted"
-    wanted = f"not {expected}" if expected else "but must not exist yet"
+    if not present:
+        state = f"does not exist, but was expected at version {expected}"
+    else:
+        state = f"is at version {present}, " + (f"not {expected}" if expected else "but must not exist yet")
     raise StoreConflict(
-        f"The memory at {path!r} {now}, {wanted}. Read it again, or save it without a version to overwrite it; nothing "
+        f"The memory at {path!r} {state}. Read it again, or save it without a version to overwrite it; nothing "
         "was changed."
     )
 

@@ -48,7 +48,7 @@ class ToolSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     describe: Annotated[
         Literal["auto", "always", "never"],
         msgspec.Meta(
-            description="Whether the model is told about its tools; auto tells only models that were trained on long "
+            description="Describe the tools to the model; auto does so only for models that were trained on long "
             "contexts, because the description distracts small models."
         ),
     ] = "auto"

@@ -245,4 +245,4 @@ def _embedder_in_words(embedder: EmbedderFinding) -> str:
 def _place_in_words(place: FolderFinding) -> str:
     if place.exists:
         return f"{place.path} ({'writable' if place.writable else 'not writable'})"
-    return f"{place.path} ({'will be created' if place.writable else 'missing and cannot be created'})"
+    return f"{place.path} ({'does not exist yet' if place.writable else 'missing and cannot be created'})"

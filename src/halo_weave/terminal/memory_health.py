@@ -57,7 +57,7 @@ def examine_memory(settings: Settings) -> MemoryFinding:
 
 def memory_in_words(memory: MemoryFinding) -> Iterator[str]:
     if not memory.exists:
-        yield f"Memory: {memory.path} (will be created)"
+        yield f"Memory: {memory.path} (does not exist yet)"
     elif memory.problem:
         yield f"Memory: {memory.path}, {memory.problem}"
         yield "What to do: run `halo-weave memory verify` for details, or restore a backup."
