@@ -19,10 +19,12 @@ from halo_weave.config import (
     Settings,
     config_text,
     describe_settings,
+    former_setting_notices,
     load_settings,
     present_value,
 )
 from halo_weave.errors import SettingError
+from halo_weave.former_settings import FORMER_SETTINGS
 from halo_weave.server.api import settings_file
 
 DESCRIPTIONS = {setting.name: setting for setting in describe_settings()}
@@ -175,7 +177,7 @@ def test_what_is_no_finite_number_is_refused_everywhere(text: str) -> None:
         ("generation.stop", '["open'),
         ("generation.stop", "[1, 2]"),
         ("engine.kind", "abacus"),
-        ("engine.kept_rows_on_disk", "perhaps"),
+        ("tools.is_on", "perhaps"),
     ],
 )
 def test_text_of_the_wrong_kind_is_refused_with_what_is_allowed(name: str, text: str) -> None:
@@ -192,7 +194,7 @@ def test_text_of_the_wrong_kind_is_refused_with_what_is_allowed(name: str, text:
         "generation.top_k = true",
         "generation.top_k = 1.5",
         "engine.model = 5",
-        "engine.kept_rows_on_disk = 1",
+        "tools.is_on = 1",
         'generation.stop = "one"',
         "chat.system_prompt = ['a']",
         "generation.max_tokens = 1979-05-27",
@@ -214,7 +216,7 @@ def test_a_bad_value_is_refused_even_where_a_later_layer_would_hide_it() -> None
     [
         ({"overrides": {"generation.temprature": "1"}}, "did you mean generation.temperature?"),
         ({"overrides": {"temperature": "1"}}, "the command line"),
-        ({"overrides": {"": "1"}}, "`halo-weave settings` lists all"),
+        ({"overrides": {"": "1"}}, "run `halo-weave settings` for a list."),
         ({"overrides": {"engine": "1"}}, "There is no setting engine "),
         ({"environ": {"HALO_GENERATION_TEMPRATURE": "1"}}, "did you mean HALO_GENERATION_TEMPERATURE?"),
         ({"environ": {"HALO_ANYTHING": "1"}}, "There is no setting HALO_ANYTHING ('1' from the environment)"),
@@ -228,6 +230,41 @@ def test_an_unknown_name_is_refused_with_its_source_and_a_way_out(layers: dict[s
     with pytest.raises(SettingError) as refusal:
         load(**layers)
     assert message in str(refusal.value)
+
+
+def test_a_former_setting_is_ignored_in_every_layer_and_everything_else_counts() -> None:
+    former = dict.fromkeys(FORMER_SETTINGS, "anything")
+    settings = load(
+        former | {"generation.top_k": "1"},
+        as_environment(former | {"generation.top_p": 0.5}),
+        as_toml(former | {"generation.min_p": 0.5}),
+    )
+    expected = {"generation.top_k": "1", "generation.top_p": "0.5", "generation.min_p": "0.5"}
+    assert settings == load(expected)
+
+
+@pytest.mark.parametrize("name", FORMER_SETTINGS)
+def test_each_former_setting_gets_one_notice_that_says_where_it_stands_and_what_holds_now(
+    name: str, tmp_path: Path
+) -> None:
+    file, variable = tmp_path / "config.toml", next(iter(as_environment({name: 1})))
+    file.write_text(f"{name} = 1\ngeneration.top_k = 1")
+    for layers, source in (
+        (({name: "1", "generation.top_k": "1"}, {}, NOWHERE), "from the command line"),
+        (({}, {variable: "1", "HALO_HOME": "x"}, NOWHERE), f"from the environment variable {variable}"),
+        (({}, {}, file), f"in the file {file}"),
+    ):
+        assert former_setting_notices(*layers) == [
+            f"{name} {source} is no longer a setting and is ignored: {FORMER_SETTINGS[name]}."
+        ]
+    assert former_setting_notices({}, {}, NOWHERE) == []
+
+
+def test_no_setting_of_today_is_former() -> None:
+    assert not FORMER_SETTINGS.keys() & DESCRIPTIONS.keys()
+    for replaced in FORMER_SETTINGS.values():
+        named = [word.rstrip(";,") for word in replaced.split() if "." in word]
+        assert all(name in DESCRIPTIONS for name in named)
 
 
 def test_halo_home_and_the_variables_of_others_are_no_settings() -> None:

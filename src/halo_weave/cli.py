@@ -83,21 +83,25 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog=PROGRAM,
         allow_abbrev=False,
-        description="A memory that never ends for local language models.",
+        description="Endless memory for local language models.",
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
     common = engine_flags()
-    serve = add_command(commands, "serve", _serve, "open the page in the browser (also without a command)", [common])
+    serve = add_command(commands, "serve", _serve, "open the page in the browser (the default command)", [common])
     _add_serve_flags(serve)
-    chat = add_command(commands, "chat", with_settings(_chat), "talk with the model in the terminal", [common])
+    chat = add_command(commands, "chat", with_settings(_chat), "chat with the model in the terminal", [common])
     _add_chat_flags(chat)
     doctor = add_command(
-        commands, "doctor", with_settings(_doctor), "say what was found and whether a chat can work", [common]
+        commands, "doctor", with_settings(_doctor), "check the installation and report whether a chat works", [common]
     )
     add_json_flag(doctor)
     settings = add_command(
-        commands, "settings", with_settings(_settings), "list all settings with their values and ranges", [common]
+        commands,
+        "settings",
+        with_settings(_settings),
+        "list all settings with their values and allowed ranges",
+        [common],
     )
     add_json_flag(settings)
     memory_arguments.add_transfer_commands(commands, settings_flags())
@@ -105,13 +109,13 @@ def _parser() -> argparse.ArgumentParser:
     notes_arguments.add_notes_commands(commands, settings_flags())
     tree_arguments.add_tree_commands(commands, settings_flags())
     mcp = add_command(
-        commands, "mcp", with_settings(_mcp), "give another assistant this memory, over MCP", [settings_flags()]
+        commands, "mcp", with_settings(_mcp), "share this memory with another assistant over MCP", [settings_flags()]
     )
-    add_setting_flag(mcp, "--db", "memory.path", "FILE", "another memory than the usual one")
-    study = add_command(commands, "study", _study, "draw a capture: who looked at what, what died and what returned")
-    study.add_argument("capture", type=Path, metavar="CAPTURE", help="the folder that the capture was written to")
+    add_setting_flag(mcp, "--db", "memory.path", "FILE", "use this memory file instead of the default one")
+    study = add_command(commands, "study", _study, "plot a capture: attention, and which chunks left and returned")
+    study.add_argument("capture", type=Path, metavar="CAPTURE", help="folder that the capture was written to")
     study.add_argument(
-        "--out", type=Path, metavar="FILE", help="the page to write (default: the capture's name with .html, beside it)"
+        "--out", type=Path, metavar="FILE", help="HTML file to write (default: next to the capture, with its name)"
     )
     _add_engine_commands(commands, common)
     _add_bench_commands(commands, common)
@@ -119,12 +123,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_serve_flags(serve: argparse.ArgumentParser) -> None:
-    serve.add_argument("--host", default="127.0.0.1", help="address to listen at (default: this machine alone)")
     serve.add_argument(
-        "--port", type=whole_number(0, 65_535), help="port to listen at (default: the first free one from 8642 on)"
+        "--host", default="127.0.0.1", help="address to listen on (default: %(default)s, this machine only)"
+    )
+    serve.add_argument(
+        "--port", type=whole_number(0, 65_535), help="port to listen on (default: the first free port from 8642)"
     )
     serve.add_argument("--no-browser", action="store_true", help="do not open the browser")
-    add_setting_flag(serve, "--db", "memory.path", "FILE", "another memory than the usual one")
+    add_setting_flag(serve, "--db", "memory.path", "FILE", "use this memory file instead of the default one")
 
 
 def _add_chat_flags(chat: argparse.ArgumentParser) -> None:
@@ -132,109 +138,132 @@ def _add_chat_flags(chat: argparse.ArgumentParser) -> None:
         "--window",
         default="main",
         metavar="NAME",
-        help="the conversation to go on with or begin (default: %(default)s)",
+        help="conversation to continue or start (default: %(default)s)",
     )
-    add_setting_flag(chat, "--db", "memory.path", "FILE", "another memory than the usual one")
-    group = chat.add_argument_group("the reply")
-    add_setting_flag(group, "--temperature", "generation.temperature", "NUMBER", "how freely the model chooses")
-    add_setting_flag(group, "--seed", "generation.seed", "N", "the same seed and context give the same text")
-    add_setting_flag(group, "--max-tokens", "generation.max_tokens", "N", "the longest reply")
-    add_setting_flag(group, "--system", "chat.system_prompt", "TEXT", "what the model is told at the beginning")
+    add_setting_flag(chat, "--db", "memory.path", "FILE", "use this memory file instead of the default one")
+    group = chat.add_argument_group("reply")
+    add_setting_flag(
+        group,
+        "--temperature",
+        "generation.temperature",
+        "NUMBER",
+        "randomness of the reply; 0 always picks the most likely token",
+    )
+    add_setting_flag(group, "--seed", "generation.seed", "N", "seed for sampling, for reproducible replies")
+    add_setting_flag(group, "--max-tokens", "generation.max_tokens", "N", "maximum length of a reply in tokens")
+    add_setting_flag(group, "--system", "chat.system_prompt", "TEXT", "system prompt for the conversation")
 
 
 def _add_engine_commands(commands: Any, common: argparse.ArgumentParser) -> None:
-    engine = add_command(commands, "engine", None, "the model as a server")
+    engine = add_command(commands, "engine", None, "run the model as a server")
     serve = add_command(
         engine.add_subparsers(title="commands", metavar="COMMAND"),
         "serve",
         with_settings(_serve_engine),
-        "serve the model to other programs and machines, with attention",
+        "serve the model, including its attention, to other programs and machines",
         [common],
     )
-    serve.add_argument("--host", default="127.0.0.1", help="address to listen at (default: %(default)s)")
+    serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     serve.add_argument(
-        "--port", type=whole_number(0, 65_535), default=5001, help="port to listen at (default: %(default)s)"
+        "--port", type=whole_number(0, 65_535), default=5001, help="port to listen on (default: %(default)s)"
     )
 
 
 def _add_bench_commands(commands: Any, common: argparse.ArgumentParser) -> None:
-    bench = add_command(commands, "bench", None, "measure what is claimed")
+    bench = add_command(commands, "bench", None, "run the benchmarks")
     benches = bench.add_subparsers(title="commands", metavar="COMMAND")
     engine = add_command(
-        benches, "engine", _measuring(_bench_engine), "measure attention and editing on this machine", [common]
+        benches,
+        "engine",
+        _measuring(_bench_engine),
+        "measure the speed of attention and of context editing on this machine",
+        [common],
     )
     add_json_flag(engine)
     engine.add_argument(
-        "--repeats", type=whole_number(1, 1000), default=5, metavar="N", help="rounds (default: %(default)s)"
+        "--repeats", type=whole_number(1, 1000), default=5, metavar="N", help="number of rounds (default: %(default)s)"
     )
     brightness = add_command(
-        benches, "brightness", _measuring(_bench_brightness), "measure what scoring a step costs", [common]
+        benches, "brightness", _measuring(_bench_brightness), "measure the cost of scoring one step", [common]
     )
     add_json_flag(brightness)
     page = add_command(
-        benches, "page", _measuring(_bench_page), "measure how smooth the page is, in Chromium", [common]
+        benches, "page", _measuring(_bench_page), "measure how smoothly the page runs in Chromium", [common]
     )
     add_json_flag(page)
     recall = add_command(
-        benches, "recall", _measuring(_bench_recall), "measure what the memory finds in long conversations", [common]
+        benches,
+        "recall",
+        _measuring(_bench_recall),
+        "measure how well the memory answers questions about long conversations",
+        [common],
     )
     add_json_flag(recall)
-    recall.add_argument("--data", type=Path, required=True, metavar="FILE", help="conversations with questions")
-    recall.add_argument("--details", type=Path, metavar="FILE", help="write a line of JSON for each question")
+    recall.add_argument("--data", type=Path, required=True, metavar="FILE", help="file of conversations with questions")
+    recall.add_argument("--details", type=Path, metavar="FILE", help="write one line of JSON per question to this file")
     restraint = add_command(
         benches,
         "restraint",
         _measuring(_bench_restraint),
-        "measure what returns for messages that need nothing",
+        "measure what returns for messages that need no memory",
         [common],
     )
     add_json_flag(restraint)
-    restraint.add_argument("--data", type=Path, required=True, metavar="FILE", help="conversations for the memory")
     restraint.add_argument(
-        "--repeats", type=whole_number(1, 1000), default=5, metavar="N", help="greetings (default: %(default)s)"
+        "--data", type=Path, required=True, metavar="FILE", help="file of conversations to fill the memory with"
+    )
+    restraint.add_argument(
+        "--repeats",
+        type=whole_number(1, 1000),
+        default=5,
+        metavar="N",
+        help="number of greetings to send (default: %(default)s)",
     )
     keep = add_command(
         benches,
         "keep",
         _measuring(_bench_keep, _keep_in_words),
-        "measure whether what stays in the context is what matters",
+        "measure whether the context keeps what later questions need",
         [common],
     )
     add_json_flag(keep)
-    keep.add_argument("--data", type=Path, required=True, metavar="FILE", help="conversations with questions")
+    keep.add_argument("--data", type=Path, required=True, metavar="FILE", help="file of conversations with questions")
     keep.add_argument(
         "--tokens",
         type=whole_number(256, 16_777_216),
         metavar="N",
-        help="how much of each conversation the model reads (default: its context by the settings)",
+        help="tokens of each conversation that the model reads (default: the model's context)",
     )
-    keep.add_argument("--details", type=Path, metavar="FILE", help="write a line of JSON for each question")
+    keep.add_argument("--details", type=Path, metavar="FILE", help="write one line of JSON per question to this file")
     keep.add_argument(
-        "--plot", type=Path, metavar="FILE", help="draw the figures (.png or .svg; both without a suffix)"
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        help="plot the figures to this file (.png or .svg; both if it has no suffix)",
     )
     policies = add_command(
         benches,
         "policies",
         _measuring(_bench_policies, _policies_in_words),
-        "measure whether the whole thing helps, against other ways to keep a context small",
+        "compare Halo Weave with other ways to keep a context small",
         [common],
     )
     _add_policies_flags(policies)
-    scale = add_command(benches, "scale", _measuring(_bench_scale), "measure memories as large as a lifetime", [common])
+    scale = add_command(benches, "scale", _measuring(_bench_scale), "measure very large memories", [common])
     add_json_flag(scale)
     scale.add_argument(
         "--chunks",
         type=whole_number(1000, 100_000_000),
         nargs="+",
         metavar="N",
-        help="how large they are (default: 10000 100000 1000000)",
+        help="sizes of the memories in chunks (default: 10000 100000 1000000)",
     )
     turn = add_command(
-        benches, "turn", _measuring(_bench_turn), "measure what a turn costs beside the model's own work", [common]
+        benches, "turn", _measuring(_bench_turn), "measure the overhead of a turn beyond the model's own work", [common]
     )
     add_json_flag(turn)
     turn.add_argument(
-        "--turns", type=whole_number(1, 1000), default=5, metavar="N", help="turns (default: %(default)s)"
+        "--turns", type=whole_number(1, 1000), default=5, metavar="N", help="number of turns (default: %(default)s)"
     )
     turn.add_argument(
         "--chunks",
@@ -245,13 +274,13 @@ def _add_bench_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     for measuring in benches.choices.values():
         measuring.add_argument(
-            "--save", type=Path, metavar="FOLDER", help="also write a result file, for `bench results`"
+            "--save", type=Path, metavar="FOLDER", help="also write a result file to this folder, for `bench results`"
         )
-    results = add_command(benches, "results", _bench_results, "make the page of results from result files")
+    results = add_command(benches, "results", _bench_results, "build the results page from result files")
     for flag, default, what in (
-        ("--folder", "docs/results", "where the result files are"),
-        ("--page", "docs/results.md", "the page to write"),
-        ("--readme", "README.md", "the file whose table of figures is to be filled"),
+        ("--folder", "docs/results", "folder with the result files"),
+        ("--page", "docs/results.md", "page to write"),
+        ("--readme", "README.md", "file whose table of figures is updated"),
     ):
         results.add_argument(
             flag, type=Path, default=Path(default), metavar="PATH", help=f"{what} (default: %(default)s)"
@@ -260,11 +289,13 @@ def _add_bench_commands(commands: Any, common: argparse.ArgumentParser) -> None:
 
 def _add_policies_flags(policies: argparse.ArgumentParser) -> None:
     add_json_flag(policies)
-    policies.add_argument("--data", type=Path, required=True, metavar="FILE", help="conversations with questions")
+    policies.add_argument(
+        "--data", type=Path, required=True, metavar="FILE", help="file of conversations with questions"
+    )
     for flag, default, what in (
-        ("--questions", 20, "how many questions the model itself is asked; all count for the evidence"),
-        ("--replay", 4096, "tokens of each conversation's end that pass through the window"),
-        ("--chats", 0, "how many conversations are lived through, of all that are in the memory; 0 for all"),
+        ("--questions", 20, "number of questions to put to the model; evidence is measured for all questions"),
+        ("--replay", 4096, "tokens at the end of each conversation to replay"),
+        ("--chats", 0, "number of conversations to replay; 0 for all"),
     ):
         policies.add_argument(
             flag, type=whole_number(0, 1_000_000), default=default, metavar="N", help=f"{what} (default: %(default)s)"
@@ -275,7 +306,7 @@ def _add_policies_flags(policies: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[512, 1024, 2048],
         metavar="N",
-        help="tokens of the context (default: 512 1024 2048)",
+        help="context sizes in tokens (default: 512 1024 2048)",
     )
     policies.add_argument(
         "--put-at",
@@ -283,18 +314,23 @@ def _add_policies_flags(policies: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[],
         metavar="N",
-        help="budgets at which the model itself is asked (default: all)",
+        help="context sizes at which questions are put to the model (default: all)",
     )
     policies.add_argument(
         "--jobs",
         type=whole_number(1, 1024),
         default=1,
         metavar="N",
-        help="processes that measure at once, each with a model of its own (default: %(default)s)",
+        help="number of parallel processes, each with its own model (default: %(default)s)",
     )
-    policies.add_argument("--details", type=Path, metavar="FILE", help="write a line of JSON for each question")
     policies.add_argument(
-        "--plot", type=Path, metavar="FILE", help="draw the figures (.png or .svg; both without a suffix)"
+        "--details", type=Path, metavar="FILE", help="write one line of JSON per question to this file"
+    )
+    policies.add_argument(
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        help="plot the figures to this file (.png or .svg; both if it has no suffix)",
     )
 
 
@@ -449,7 +485,7 @@ def _bench_results(arguments: argparse.Namespace) -> int:
     from halo_weave.terminal import output
 
     made_of = results.make(arguments.folder, arguments.page, arguments.readme)
-    output.write_line(f"{arguments.page} is made of {len(made_of)} result files.")
+    output.write_line(f"{arguments.page} was built from {len(made_of)} result files.")
     return 0
 
 

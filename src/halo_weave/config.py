@@ -19,6 +19,7 @@ from halo_weave import paths
 from halo_weave.engine.protocol import GenerationSettings
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import SettingError
+from halo_weave.former_settings import FORMER_SETTINGS, former_setting_notice
 from halo_weave.memory.embedders.embedder import EmbedderSettings
 from halo_weave.memory.search.settings import SearchSettings
 from halo_weave.memory.settings import MemorySettings
@@ -79,6 +80,26 @@ def setting_sources(overrides: Mapping[str, str], environ: Mapping[str, str], co
     """Which layer the value of each setting is from."""
     layered = _layered(overrides, environ, config_file)
     return {name: layered[name][1] if name in layered else "default" for name in _known()}
+
+
+def former_setting_notices(overrides: Mapping[str, str], environ: Mapping[str, str], config_file: Path) -> list[str]:
+    """One sentence for each former setting that a layer still names. The layers themselves must be valid."""
+    in_file = (
+        f"{section}.{name}"
+        for section, named in _read_toml(config_file).items()
+        if isinstance(named, dict)
+        for name in named
+    )
+    former_variables = {_variable(name): name for name in FORMER_SETTINGS}
+    return [
+        *(former_setting_notice(name, f"in the file {config_file}") for name in in_file if name in FORMER_SETTINGS),
+        *(
+            former_setting_notice(former_variables[variable], f"from the environment variable {variable}")
+            for variable in environ
+            if variable in former_variables
+        ),
+        *(former_setting_notice(name, "from the command line") for name in overrides if name in FORMER_SETTINGS),
+    ]
 
 
 def checked_value(name: str, value: Any, source: str) -> Any:
@@ -157,7 +178,11 @@ def _plain(kind: inspect.Type) -> tuple[inspect.Type, str]:
 def _layered(
     overrides: Mapping[str, str], environ: Mapping[str, str], config_file: Path
 ) -> dict[str, tuple[Any, Source]]:
-    command_line = {name: _value_of_text(name, text, "the command line") for name, text in overrides.items()}
+    command_line = {
+        name: _value_of_text(name, text, "the command line")
+        for name, text in overrides.items()
+        if name not in FORMER_SETTINGS
+    }
     layers: list[tuple[dict[str, Any], Source]] = [
         (_file_values(config_file), "file"),
         (_environment_values(environ), "environment"),
@@ -186,7 +211,7 @@ def _file_values(file: Path) -> dict[str, Any]:
     try:
         return _checked_file(file)
     except RecursionError:
-        raise SettingError(f"The file {file} is nested too deeply; settings are tables with plain values.") from None
+        raise SettingError(f"The file {file} is nested too deeply; use tables with plain values.") from None
 
 
 def _checked_file(file: Path) -> dict[str, Any]:
@@ -199,6 +224,8 @@ def _checked_file(file: Path) -> dict[str, Any]:
             raise SettingError(f"{section} in {source} is {_shown(section, named)}, but must be a table [{section}].")
         for name, value in named.items():
             dotted = f"{section}.{name}"
+            if dotted in FORMER_SETTINGS:
+                continue
             values[dotted] = _checked(dotted, value, source, strict=True)
     return values
 
@@ -212,16 +239,21 @@ def _read_toml(file: Path) -> dict[str, Any]:
 
 
 def _environment_values(environ: Mapping[str, str]) -> dict[str, Any]:
-    variables = {ENVIRONMENT_PREFIX + name.replace(".", "_").upper(): name for name in _known()}
+    variables = {_variable(name): name for name in _known()}
+    others = {paths.HOME_VARIABLE, *map(_variable, FORMER_SETTINGS)}
     values = {}
     for variable, text in environ.items():
-        if not variable.startswith(ENVIRONMENT_PREFIX) or variable == paths.HOME_VARIABLE:
+        if not variable.startswith(ENVIRONMENT_PREFIX) or variable in others:
             continue
         if variable not in variables:
             raise _unknown(variable, text, "the environment", [*variables, paths.HOME_VARIABLE])
         name = variables[variable]
         values[name] = _value_of_text(name, text, f"the environment variable {variable}")
     return values
+
+
+def _variable(name: str) -> str:
+    return ENVIRONMENT_PREFIX + name.replace(".", "_").upper()
 
 
 def _value_of_text(name: str, text: str, source: str) -> Any:
@@ -245,6 +277,8 @@ def _list_of_text(text: str) -> Any:
 
 
 def _checked(name: str, value: Any, source: str, *, strict: bool) -> Any:
+    if name in FORMER_SETTINGS:
+        raise SettingError(former_setting_notice(name, f"from {source}"))
     if name not in _known():
         raise _unknown(name, value, source, _known())
     setting = _known()[name]
@@ -260,7 +294,7 @@ def _checked(name: str, value: Any, source: str, *, strict: bool) -> Any:
 
 def _unknown(name: str, value: Any, source: str, candidates: Mapping[str, Any] | list[str]) -> SettingError:
     close = difflib.get_close_matches(name, list(candidates), n=1)
-    way_out = f"did you mean {close[0]}?" if close else "`halo-weave settings` lists all that there are."
+    way_out = f"did you mean {close[0]}?" if close else "run `halo-weave settings` for a list."
     return SettingError(f"There is no setting {name} ({_shown(name, value)} from {source}); {way_out}")
 
 
@@ -329,7 +363,9 @@ def _allowed(kind: inspect.Type) -> str:
     if isinstance(kind, inspect.BoolType):
         return "true or false"
     if isinstance(kind, inspect.VarTupleType):
-        return 'a list of texts, such as ["one", "two"]'
+        return 'a list of strings, such as ["one", "two"]'
+    if isinstance(kind, inspect.StrType):
+        return "text"
     bounds = _bounds(kind)
     lower = f"{'above' if bounds.minimum_excluded else 'from'} {bounds.minimum}" if bounds.minimum is not None else ""
     upper = f"{'below' if bounds.maximum_excluded else 'to'} {bounds.maximum}" if bounds.maximum is not None else ""

@@ -35,7 +35,7 @@ class InputError(HaloError):
 class ContextTooLarge(InputError):
     def __init__(self, wanted_tokens: int, usable_tokens: int) -> None:
         super().__init__(
-            f"The wanted context has {wanted_tokens} tokens, but the model can use {usable_tokens}; nothing changed."
+            f"The context has {wanted_tokens} tokens, but the model can use only {usable_tokens}; nothing was changed."
         )
         self.wanted_tokens = wanted_tokens
         self.usable_tokens = usable_tokens

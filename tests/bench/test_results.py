@@ -141,11 +141,11 @@ def test_the_command_fills_page_and_readme_and_changes_nothing_else(
 def test_what_cannot_be_used_is_refused_and_changes_nothing(folder: Path, tmp_path: Path) -> None:
     readme = tmp_path / "README.md"
     readme.write_text("no marks", encoding="utf-8")
-    with pytest.raises(InputError, match="no place for the figures"):
+    with pytest.raises(InputError, match="no section for the figures"):
         make(folder, tmp_path / "results.md", readme)
     assert not (tmp_path / "results.md").exists()
     (folder / "other.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(InputError, match="does not begin with the name of a bench"):
+    with pytest.raises(InputError, match="does not start with the name of a benchmark"):
         load(folder)
     (folder / "other.json").unlink()
     (folder / "keep-x.json").write_text("[1]", encoding="utf-8")

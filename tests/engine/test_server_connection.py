@@ -54,7 +54,7 @@ def received(connection: ServerConnection, interruption: Interruption | None = N
     ["", "localhost:8080", "127.0.0.1:5001", "ftp://127.0.0.1", "ftp://host", "http://", "http://[::1", "http://a:b"],
 )
 def test_an_address_that_is_none_is_refused(connect: Callable[[str], ServerConnection], url: str) -> None:
-    with pytest.raises(SettingError, match=f"address must look like .*, not {re.escape(repr(url))}"):
+    with pytest.raises(SettingError, match=f"^{re.escape(repr(url))} is not a valid address for the model server"):
         connect(url)
 
 
@@ -113,7 +113,7 @@ def test_a_server_that_says_nothing_is_named(server: LoopbackServer, ask: Callab
     server.handlers = {"/hello": slow, "/stream": slow}
     with (
         closing(PlainConnection(server.url, answer_s=0.2, silence_s=0.2)) as connection,
-        pytest.raises(EngineUnavailable, match=rf"^The model server at {server.url} said nothing for 0\.2 s\.$"),
+        pytest.raises(EngineUnavailable, match=rf"^The model server at {server.url} sent nothing for 0\.2 s\.$"),
     ):
         ask(connection)
 
@@ -126,7 +126,7 @@ def test_a_machine_that_does_not_answer_is_named(
 
     monkeypatch.setattr(httpx2.Client, "send", send)
     for ask in (hello, received):
-        with pytest.raises(EngineUnavailable, match=f"{server.url} cannot be reached within 5 s; check the address"):
+        with pytest.raises(EngineUnavailable, match=f"{server.url} did not respond within 5 s; check the address"):
             ask(connection)
 
 
@@ -163,7 +163,7 @@ def test_an_answer_that_is_not_the_protocol_is_named(
     server: LoopbackServer, connection: PlainConnection, nonsense: bytes
 ) -> None:
     server.handlers["/hello"] = lambda _: Answer(nonsense)
-    with pytest.raises(EngineProtocolError, match=f"{server.url} answered /hello with something"):
+    with pytest.raises(EngineProtocolError, match=f"{server.url} answered /hello with an unexpected response"):
         hello(connection)
 
 
@@ -173,7 +173,7 @@ def test_a_stream_that_breaks_off_is_named(server: LoopbackServer, connection: P
         raise ConnectionError
 
     server.handlers["/stream"] = lambda _: Answer(breaks())
-    with pytest.raises(EngineUnavailable, match=f"{server.url} broke the connection"):
+    with pytest.raises(EngineUnavailable, match=f"{server.url} closed the connection"):
         received(connection)
 
 

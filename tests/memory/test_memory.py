@@ -208,7 +208,7 @@ def test_a_search_goes_on_by_words_alone_while_the_embedder_is_away_and_says_so_
     finally:
         server.start()
     assert len(notices) == 1
-    assert notices[0].startswith("Only words are searched: ")
+    assert notices[0].startswith("Search by words only: ")
     assert len(found(served, "ships")) == 6
 
 
@@ -235,7 +235,7 @@ def test_an_earlier_file_is_found_again_after_the_settings_changed(path: Path, n
     with closing(open_memory(path, notice=notices.append)) as memory:
         assert len(found(memory, "boats")) == 2
     assert name is not None
-    assert f"search goes on with {name}" in notices[-1]
+    assert f"Search still uses {name}" in notices[-1]
 
 
 def test_a_server_that_the_settings_no_longer_name_is_told_nothing(
@@ -247,7 +247,7 @@ def test_a_server_that_the_settings_no_longer_name_is_told_nothing(
     with closing(open_memory(path, notice=notices.append)) as memory:
         assert found(memory, "ships") == ["1:0 (user)"]
     assert len(server.requests) == asked
-    assert "openai:small.gguf, which these settings cannot open" in notices[-1]
+    assert "openai:small.gguf, which cannot be opened with these settings" in notices[-1]
 
 
 def test_keys_are_not_written_down(path: Path, server: LoopbackServer) -> None:
@@ -268,7 +268,7 @@ def test_without_the_earlier_embedder_words_alone_are_searched(path: Path, notic
         assert len(memory.settle()) == 1
         assert memory.reembed().embedded == 10
         assert len(found(memory, "boats")) == 10
-    assert any("Only words are searched" in notice for notice in notices)
+    assert any("Search by words only" in notice for notice in notices)
 
 
 def test_reembedding_can_be_stopped_and_goes_on_while_the_old_vectors_serve(path: Path, server: LoopbackServer) -> None:

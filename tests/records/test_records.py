@@ -54,12 +54,12 @@ def test_a_chunk_without_tokens_is_refused() -> None:
     [
         ({"text": "longer than its pieces"}, "characters, but its text has"),
         ({"packed_lengths": pack([1])}, "but 1 pieces of text"),
-        ({"text": "\ud83d"}, "half of a character at place 0"),
-        ({"first_position": -1}, "below 0"),
+        ({"text": "\ud83d"}, "an unpaired surrogate at index 0"),
+        ({"first_position": -1}, "is negative"),
         ({"first_position": 1.0}, "not a whole number"),
         ({"time": datetime(2026, 1, 1)}, "has no time zone"),  # noqa: DTZ001
         ({"deleted_at": datetime(2026, 1, 1)}, "has no time zone"),  # noqa: DTZ001
-        ({"key": ChunkKey(-1, 0, "user")}, "below 0"),
+        ({"key": ChunkKey(-1, 0, "user")}, "is negative"),
         ({"key": ChunkKey(1, -1, "user")}, "index -1"),
         ({"key": ChunkKey(1, True, "user")}, "index True"),
         ({"key": ChunkKey(1, 2**63, "user")}, "index 9223372036854775808"),

@@ -130,7 +130,7 @@ def test_another_host_does_not_get_the_hidden_password(with_password: Served) ->
     one = with_password
     before = one.program.layers.file.read_text()
     answer = one.call("PUT", "/api/settings", {"engine.url": "http://(hidden)@other"}, status=400)
-    assert "type the whole address" in answer["error"]
+    assert "enter the complete address" in answer["error"]
     assert one.program.layers.file.read_text() == before
 
 

@@ -129,7 +129,7 @@ def test_a_fault_inside_a_turn_is_told_once_and_leaves_the_window_usable(
                 message = received(socket)
                 tab.take(message)
                 heard += [one["data"]["text"] for one in message.get("events", []) if one["kind"] == "error"]
-        assert heard == ["Something went wrong inside (ZeroDivisionError); the log says more."]
+        assert heard == ["Internal error (ZeroDivisionError); see the log for details."]
         until(lambda: not server.program.turns.is_busy(opened))
         state = server.get(f"/api/windows/{window}")
         assert (state["doing"], state["writing"]) == ("", [])

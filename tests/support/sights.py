@@ -6,13 +6,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from halo_weave.weave.brightness import Scorer, ScorerName, ScorerSettings, Sight, make_scorer
+from halo_weave.weave.brightness.cumulative import Cumulative
 from halo_weave.weave.brightness.sink import Sink
 
 SCORERS: tuple[ScorerName, ...] = get_args(ScorerName)
 
 
 def small_scorer(name: ScorerName, sink: Sink = "first_token") -> Scorer:
-    return make_scorer(ScorerSettings(scorer=name, sink=sink, half_life=20, half_weight_distance=4))
+    if name == "cumulative":
+        return Cumulative(sink, half_life=20, half_weight_distance=4)
+    return make_scorer(ScorerSettings(scorer=name, sink=sink))
 
 
 def sight(attention: ArrayLike, *, scored: ArrayLike = True) -> Sight:

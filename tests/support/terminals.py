@@ -102,7 +102,7 @@ def chat_command(*arguments: str) -> list[str]:
 def chat_terminal(home: Path, *arguments: str) -> Iterator[Terminal]:
     terminal = Terminal(chat_command(*arguments), environment(home))
     try:
-        terminal.wait_for(rf"/quit leaves\..*{PROMPT}")
+        terminal.wait_for(rf"/quit to exit\..*{PROMPT}")
         yield terminal
     finally:
         terminal.close()

@@ -25,7 +25,7 @@ def test_a_thread_that_has_to_go_on_is_restarted_after_each_failure() -> None:
     thread.start()
     assert work.is_done.wait(PATIENCE_S)
     thread.join()
-    assert told == ["The background thread going on failed (ValueError: not today); the log says more."] * 3
+    assert told == ["The background thread going on failed (ValueError: not today); see the log for details."] * 3
     assert failures()["going on"] == 3
 
 

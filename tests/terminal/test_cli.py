@@ -80,7 +80,7 @@ def test_help_loads_neither_numpy_nor_an_engine() -> None:
         (["dance"], "invalid choice: 'dance'"),
         (["chat", "--dance"], "unrecognized arguments: --dance"),
         (["chat", "--mod", "x"], "unrecognized arguments: --mod x"),
-        (["chat", "--set", "generation.temperature"], "'generation.temperature' is not NAME=VALUE"),
+        (["chat", "--set", "generation.temperature"], "'generation.temperature' does not have the form NAME=VALUE"),
         (["chat", "--set", "generation.warmth=1"], "There is no setting generation.warmth"),
         (["chat", "--temperature", "hot"], "generation.temperature from the command line is 'hot'"),
         (["chat", "--seed", "-1"], "generation.seed from the command line is '-1'"),
@@ -186,6 +186,16 @@ def test_settings_lists_every_setting_with_value_default_and_range(capsys: pytes
         assert f"{setting.name} = " in shown
         assert f"{setting.help} Must be {setting.allowed}." in shown
     assert "generation.temperature = 0.25  (default: 0.7)" in shown
+
+
+def test_a_former_setting_is_told_once_beside_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["settings", "--set", "search.candidates=9", "--set", "engine.threads=4"]) == 0
+    told = capsys.readouterr()
+    assert "engine.threads = 4" in told.out
+    assert told.err == (
+        "search.candidates from the command line is no longer a setting and is ignored: search chooses the number of "
+        "candidates itself now.\n"
+    )
 
 
 def test_settings_hides_keys(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from halo_weave.errors import EmbedderError, EngineError, EngineUnavailable
 from halo_weave.memory.memory import index_folder
 from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.memory.vectors.index import VectorIndex
+from halo_weave.terminal.commands import memory_health
 from support.made_up_chunks import written_texts
 from support.vector_memories import EMBEDDER, clustered, write_vectors
 
@@ -32,14 +33,14 @@ def test_all_is_well_with_the_bundled_model(capsys: pytest.CaptureFixture[str], 
     for words in (
         "Library: llama.cpp",
         f"Engine: llamacpp, {paths.bundled_model_path()}",
-        "30 layers, 9 heads",
-        "Context: 4,096 tokens usable, 8,192 trained",
+        "30 layers with 9 heads",
+        "Context: 4,096 tokens usable, trained with 8,192",
         "Attention: yes",
         "Editing the context: yes",
         "will be prepared at first use",
-        f"Data folder: {home} (not there yet)",
-        f"Config file: {home / 'config.toml'} (not there yet)",
-        f"Cache folder: {home / 'cache'} (not there yet)",
+        f"Data folder: {home} (does not exist yet)",
+        f"Config file: {home / 'config.toml'} (does not exist yet)",
+        f"Cache folder: {home / 'cache'} (does not exist yet)",
         "GB free",
     ):
         assert words in shown
@@ -69,15 +70,15 @@ def test_a_missing_model_fails_with_its_name_and_the_way_out(
     missing = tmp_path / "missing.gguf"
     assert cli.main(["doctor", "--model", str(missing)]) == 1
     shown = capsys.readouterr().out
-    assert f"Chat cannot work: The model {missing}" in shown
-    assert "The way out: name a GGUF chat model that is there with --model your.gguf" in shown
+    assert f"Chat does not work: Cannot read the model {missing}" in shown
+    assert "What to do: choose an existing GGUF chat model with --model your.gguf" in shown
 
 
 def test_a_file_that_is_no_model_fails(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     nonsense = tmp_path / "nonsense.gguf"
     nonsense.write_bytes(b"nonsense")
     assert cli.main(["doctor", "--model", str(nonsense)]) == 1
-    assert f"Chat cannot work: The model {nonsense}" in capsys.readouterr().out
+    assert f"Chat does not work: The model {nonsense}" in capsys.readouterr().out
 
 
 def test_a_missing_library_fails_with_the_way_out(
@@ -91,7 +92,7 @@ def test_a_missing_library_fails_with_the_way_out(
     assert cli.main(["doctor"]) == 1
     shown = capsys.readouterr().out
     assert "Library: No llama.cpp library is installed." in shown
-    assert "The way out: install Halo Weave anew" in shown
+    assert "What to do: reinstall Halo Weave" in shown
 
 
 @pytest.mark.parametrize("kind", ["kobold", "openai"])
@@ -99,7 +100,7 @@ def test_a_server_that_is_away_fails_with_the_way_out(capsys: pytest.CaptureFixt
     assert cli.main(["doctor", "--engine", "http://127.0.0.1:9", "--engine-kind", kind]) == 1
     shown = capsys.readouterr().out
     assert f"Engine: {kind}, http://127.0.0.1:9" in shown
-    assert "The way out: start the server" in shown
+    assert "What to do: start the server" in shown
 
 
 def test_an_engine_that_opens_but_cannot_answer_is_no_engine(
@@ -110,7 +111,7 @@ def test_an_engine_that_opens_but_cannot_answer_is_no_engine(
 
     monkeypatch.setattr(echo.EchoContext, "generate", fail)
     assert cli.main(["doctor", "--set", "engine.kind=echo"]) == 1
-    assert "Chat cannot work: The model has lost its voice." in capsys.readouterr().out
+    assert "Chat does not work: The model has lost its voice." in capsys.readouterr().out
 
 
 def test_folders_that_are_there_are_told_with_whether_they_can_be_written(
@@ -144,9 +145,11 @@ def test_a_missing_embedder_is_told_and_does_not_hinder_the_chat(
     assert "Embedder: minilm, The bundled embedding model is not there." in capsys.readouterr().out
 
 
-def test_a_memory_is_told_with_its_vectors_and_index(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+def test_a_memory_is_told_with_its_vectors_and_index(
+    capsys: pytest.CaptureFixture[str], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert cli.main(["doctor", "--set", "engine.kind=echo"]) == 0
-    assert f"Memory: {home / 'halo.db'} (not there yet)" in capsys.readouterr().out
+    assert f"Memory: {home / 'halo.db'} (does not exist yet)" in capsys.readouterr().out
     with closing(SqliteStore(home / "halo.db")) as store:
         ids = write_vectors(store, clustered(20, 8, seed=1))
         store.serve_embedder(EMBEDDER)
@@ -154,21 +157,21 @@ def test_a_memory_is_told_with_its_vectors_and_index(capsys: pytest.CaptureFixtu
         flags = ["--set", "engine.kind=echo"]
         assert cli.main(["doctor", *flags]) == 0
         shown = capsys.readouterr().out
-        assert f"Memory: {home / 'halo.db'}, sound, 21 chunks" in shown
-        assert f"Vectors: 20 of {EMBEDDER}; 1 chunk without" in shown
-        assert "Vector index: not needed, 20 vectors are compared one by one" in shown
-        flags += ["--set", "memory.exact_up_to_chunks=10"]
+        assert f"Memory: {home / 'halo.db'}, OK, 21 chunks" in shown
+        assert f"Vectors: 20 by {EMBEDDER}; 1 chunk without" in shown
+        assert "Vector index: not needed for 20 vectors" in shown
+        monkeypatch.setattr(memory_health, "EXACT_UP_TO_CHUNKS", 10)
         assert cli.main(["doctor", *flags]) == 0
-        assert "Vector index: not there, a search makes it" in capsys.readouterr().out
+        assert "Vector index: missing, will be built by the next search" in capsys.readouterr().out
         folder = index_folder(home / "halo.db")
         with closing(VectorIndex(store, EMBEDDER, 8, folder, exact_up_to_chunks=10)) as index:
             index.wait_until_built()
         assert cli.main(["doctor", *flags]) == 0
         (file,) = folder.glob("vectors-*.index")
-        assert f"Vector index: {file}, sound" in capsys.readouterr().out
+        assert f"Vector index: {file}, OK" in capsys.readouterr().out
         file.write_bytes(file.read_bytes()[:-1])
         assert cli.main(["doctor", *flags]) == 0
-        assert "damaged or of another form, a search makes it anew" in capsys.readouterr().out
+        assert "damaged or outdated, will be rebuilt by the next search" in capsys.readouterr().out
         assert len(ids) == 20
 
 
@@ -177,10 +180,10 @@ def test_a_damaged_memory_is_told_with_the_way_out(capsys: pytest.CaptureFixture
     (home / "halo.db").write_bytes(b"nonsense" * 1000)
     assert cli.main(["doctor", "--set", "engine.kind=echo"]) == 1
     shown = capsys.readouterr().out
-    assert "is not a memory of Halo Weave" in shown
-    assert "The way out: " in shown
+    assert "is not a Halo Weave memory" in shown
+    assert "What to do: " in shown
     assert cli.main(["doctor", "--set", "engine.kind=echo", "--json"]) == 1
-    assert "is not a memory" in json.loads(capsys.readouterr().out)["memory"]["problem"]
+    assert "is not a Halo Weave memory" in json.loads(capsys.readouterr().out)["memory"]["problem"]
 
 
 def test_a_damaged_page_is_noticed(capsys: pytest.CaptureFixture[str], home: Path) -> None:
@@ -192,15 +195,15 @@ def test_a_damaged_page_is_noticed(capsys: pytest.CaptureFixture[str], home: Pat
     (home / "halo.db").write_bytes(content)
     assert cli.main(["doctor", "--set", "engine.kind=echo"]) == 1
     shown = capsys.readouterr().out
-    assert "SQLite finds: " in shown or "is malformed" in shown
-    assert "The way out: `halo-weave memory verify` says more" in shown
+    assert "SQLite reports: " in shown or "is malformed" in shown
+    assert "What to do: run `halo-weave memory verify`" in shown
 
 
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        (["embedder.kind=gguf", "embedder.model=/no/such.gguf"], "There is no file /no/such.gguf"),
-        (["embedder.kind=openai"], "embedder.url is not set."),
+        (["embedder.kind=gguf", "embedder.model=/no/such.gguf"], "The file /no/such.gguf does not exist"),
+        (["embedder.kind=openai"], "embedder.url is not set; set it to the address of the embedding server."),
         (["embedder.kind=openai", "embedder.url=http://x"], "Embedder: openai, http://x"),
     ],
 )

@@ -116,7 +116,7 @@ def test_the_page_holds_all_and_lets_nothing_in(capture: Path) -> None:
     assert "&lt;img src=x" in page
     assert "default-src 'none'" in page
     assert not re.search(r"(src|href)=[\"']?(https?:)?//", page)
-    assert re.search(r"6 replies, \d+ steps, \d+ chunks, [1-9]\d* burials, [1-9]\d* returns", page)
+    assert re.search(r"6 replies, \d+ steps, \d+ chunks, [1-9]\d* archived, [1-9]\d* returned", page)
 
 
 def test_a_capture_that_was_cut_off_is_drawn_as_far_as_it_goes(capture: Path) -> None:
@@ -136,7 +136,7 @@ def test_the_command_writes_one_file_and_says_where(capture: Path, capsys: pytes
     assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert str(target) in capsys.readouterr().out
     assert cli.main(["study", str(capture), "--out", str(capture / "missing" / "page.html")]) == 2
-    assert "cannot be written" in capsys.readouterr().err
+    assert "Cannot write the study to" in capsys.readouterr().err
     assert cli.main(["study", str(capture / "nothing")]) == 2
 
 

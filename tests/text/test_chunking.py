@@ -282,7 +282,7 @@ def test_a_fence_is_divided_only_if_it_alone_is_too_long() -> None:
 
 @pytest.mark.parametrize(("min_tokens", "max_tokens"), [(0, 0), (-1, 0), (64, 63), (1, -1)])
 def test_sizes_that_make_no_sense_are_refused(min_tokens: int, max_tokens: int) -> None:
-    with pytest.raises(SettingError, match="must have at least"):
+    with pytest.raises(SettingError, match="must be at least"):
         Chunker(min_tokens=min_tokens, max_tokens=max_tokens)
 
 

@@ -67,7 +67,7 @@ def test_an_event_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(server_sent_events, "LARGEST_EVENT_BYTES", 100)
     assert parse(*[b"data: " + b"x" * 60 + b"\n\n"] * 3) == [b"x" * 60] * 3
     for large in ([b"data: ", *[b"x" * 60] * 2], [b"data: " + b"x" * 60 + b"\n"] * 2):
-        with pytest.raises(EngineProtocolError, match="more than 100 bytes"):
+        with pytest.raises(EngineProtocolError, match="larger than 100 bytes"):
             parse(*large)
 
 

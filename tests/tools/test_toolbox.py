@@ -56,7 +56,7 @@ def test_any_arguments_give_an_outcome_of_one_line(boxes: Toolboxes, data: st.Da
     outcome = boxes.assistants.run(tool.name, arguments, ME)
     assert outcome.line.startswith("❌ " if outcome.is_error else "✓ ")
     assert "\n" not in outcome.line
-    assert "failed inside" not in outcome.line
+    assert "failed with an internal error" not in outcome.line
 
 
 def test_who_saves_upon_a_version_that_is_no_longer_there_is_told(boxes: Toolboxes) -> None:

@@ -109,7 +109,9 @@ def test_a_file_that_contradicts_the_memory_is_refused(
     export_memory(store, tmp_path / "memory.jsonl")
     occupy(other)
     before = state(other)
-    with pytest.raises(StoreConflict, match=r"chunk 1:0 \(user\) at position 0 is not what the memory has") as caught:
+    with pytest.raises(
+        StoreConflict, match=r"chunk 1:0 \(user\) at position 0 differs from the chunk that the memory has"
+    ) as caught:
         import_file(other, tmp_path / "memory.jsonl")
     assert_one_sentence(caught.value)
     assert state(other) == before

@@ -156,8 +156,8 @@ def test_what_has_another_history_here_stays_and_is_said(store: Store, other: St
     assert (imported.tree_added, imported.are_notes_added, imported.are_notes_differing) == ([], False, True)
     assert kept(other) == before
     assert imported.kept_in_words() == (
-        "; the notes in the file are not those here, which stay; 3 entries of the tree differ, and stay as they are "
-        "here: deleted here, ours, same beginning"
+        "; the notes in the file differ and were not imported; 3 entries of the memory tree differ and were not "
+        "imported: deleted here, ours, same beginning"
     )
 
 
@@ -251,7 +251,7 @@ def test_a_snapshot_of_something_else_than_is_here_is_a_conflict(store: Store, t
     store.advance(next_turn=10, next_position=100)
     store.write_chunks([text_chunk(1, "other words", first=5)])
     (tmp_path / "bad.jsonl").write_bytes(export_of(tree_row(snapshot=[snapshot_row()])))
-    with pytest.raises(StoreConflict, match="is not what the memory has in its place") as caught:
+    with pytest.raises(StoreConflict, match="differs from the chunk that the memory has in its place") as caught:
         import_file(store, tmp_path / "bad.jsonl")
     assert_one_sentence(caught.value)
     assert kept(store) == ([], [])

@@ -147,7 +147,7 @@ def test_a_chunk_lives_once_and_turns_stay_together() -> None:
     context = Context([live_chunk(1, 0, first=0), live_chunk(3, 0, first=20)])
     context.add(live_chunk(1, 1, first=40, turn_start=0))
     assert [(chunk.key.turn, chunk.key.index) for chunk in context] == [(1, 0), (1, 1), (3, 0)]
-    with pytest.raises(ValueError, match="lives already"):
+    with pytest.raises(ValueError, match="is already in context"):
         context.add(live_chunk(3, 0, first=20))
     assert context.remove(live_chunk(1, 1, first=40).key).first_position == 40
     assert len(context) == 2

@@ -191,10 +191,13 @@ def test_a_frame_leaves_with_the_last_chunk_of_its_turn() -> None:
 def test_reasons_name_the_figures() -> None:
     chunks = [question(12), answer(40), answer(11.5, 1), answer(99, 1, turn=4)]
     assert [burial.reason for burial in pruning.plan(chunks, budget=1).burials] == [
-        "Lowest peak brightness 11.5 of 2 chunks that may leave.",
-        "Lowest peak brightness 40 of 2 chunks that may leave; the last that lived of its turn.",
-        "Lowest peak brightness 12 of 2 chunks that may leave; the last that lived of its turn.",
-        "Lowest peak brightness 99 of 1 chunk that may leave; the last that lived of its turn.",
+        "Left because it received least attention (brightness 11.5, lowest of 2).",
+        "Left because it received least attention (brightness 40, lowest of 2). Nothing of its turn is left in "
+        "context.",
+        "Left because it received least attention (brightness 12, lowest of 2). Nothing of its turn is left in "
+        "context.",
+        "Left because it received least attention (brightness 99, the only chunk that could leave). "
+        "Nothing of its turn is left in context.",
     ]
 
 
@@ -208,14 +211,18 @@ def test_what_holds_the_budget_is_told_in_figures() -> None:
     held_by = pruning.plan(chunks, budget=60, fixed=7).held_by
     assert held_by == Holding(budget=60, fixed=7, current=53, pinned=43, anchors=53)
     assert str(held_by) == (
-        "156 tokens cannot be brought down to the budget of 60: "
-        "the current turn 53, pins 43, the anchors of both 53, what never leaves 7."
+        "The context exceeds the budget (156 of 60 tokens: 43 for pinned text, 53 for openings that it depends on, "
+        "53 for the current turn, 7 for the system prompt). Unpin something, or raise the budget."
     )
 
 
-def test_figures_that_are_0_are_not_told() -> None:
+def test_what_alone_holds_the_budget_is_told_with_what_becomes_of_it() -> None:
     assert str(pruning.plan([], budget=5, fixed=9).held_by) == (
-        "9 tokens cannot be brought down to the budget of 5: what never leaves 9."
+        "The system prompt alone exceeds the budget (9 of 5 tokens). Shorten it, or raise the budget."
+    )
+    message = chunk(3, 0, "user", 1, tokens=3266, current=True)
+    assert str(pruning.plan([message], budget=500, fixed=11).held_by) == (
+        "This message alone exceeds the budget (3,277 of 500 tokens). It stays until the next turn."
     )
 
 
@@ -224,7 +231,10 @@ def test_worth_goes_before_brightness_and_is_told() -> None:
     poor, rich = question(99, 1)._replace(worth=-0.5), answer(1, 1)._replace(worth=2.0)
     (burial,) = pruning.plan([poor, rich], budget=rich.tokens + rich.frame).burials
     assert (burial.key, burial.peak) == (poor.key, 99)
-    assert burial.reason == "Lowest worth -0.50 of 2 chunks that may leave; the last that lived of its turn."
+    assert burial.reason == (
+        "Left because it added least: few new words or names, little attention (score -0.50, lowest of 2). "
+        "Nothing of its turn is left in context."
+    )
 
 
 peaks = st.integers(-3, 3).map(float) | st.floats(-1e6, 10_000)

@@ -111,7 +111,10 @@ def test_a_group_that_does_not_fit_is_skipped_and_the_next_is_tried() -> None:
     plan = planned(found(assistant(30, 5), user(11)), dormant, budget=29)
     assert keys_of(plan) == [user(11)]
     assert plan.skipped == (Skipped(assistant(30, 5), needed=30, left=29),)
-    assert str(plan.skipped[0]) == "30:5 (assistant) needs 30 tokens with its anchors, and 29 were left."
+    assert (
+        str(plan.skipped[0])
+        == "30:5 (assistant) did not fit: it needs 30 tokens with the openings it depends on, and 29 were left."
+    )
 
 
 def test_only_the_first_skipped_groups_are_listed_and_all_are_counted() -> None:
@@ -171,8 +174,8 @@ def test_reasons_say_how_a_chunk_was_found_and_whose_anchor_it_is() -> None:
         "found",
         "Found by meaning (rank 2, similarity 0.71) and words (rank 5); score 0.152.",
     )
-    assert (question.code, question.reason) == ("anchor", "Opens the question that 6:2 (assistant) answers.")
-    assert opening.reason == "Opens the turn of 6:2 (assistant)."
+    assert (question.code, question.reason) == ("anchor", "Opening of the question that 6:2 (assistant) answers.")
+    assert opening.reason == "Opening of the turn of 6:2 (assistant)."
     assert question.paired_with == opening.paired_with == (assistant(6, 2),)
     assert {revival.found for revival in (target, question, opening)} == {one}
     assert not target.is_pinned
@@ -184,7 +187,7 @@ def test_reasons_say_how_a_chunk_was_found_and_whose_anchor_it_is() -> None:
         (Candidate(user(1), 0.5, similarity=0.3, word_rank=1), "Found by words (rank 1); score 0.5."),
         (Candidate(user(1), 0.5, vector_rank=3), "Found by meaning (rank 3); score 0.5."),
         (Candidate(user(1), 0.5), "Found by the search; score 0.5."),
-        (Candidate(user(1), 0.5, is_wish=True), "Found by being a wish close to the message; score 0.5."),
+        (Candidate(user(1), 0.5, is_wish=True), "Found by being a wish related to the message; score 0.5."),
     ],
 )
 def test_reasons_name_only_what_found_it(candidate: Candidate, reason: str) -> None:
@@ -224,9 +227,9 @@ def test_what_is_asked_for_by_hand_returns_at_full_brightness_and_pinned_and_its
 
 
 def test_by_hand_only_what_is_buried_can_return() -> None:
-    with pytest.raises(InputError, match="5:0 \\(user\\) is living already"):
+    with pytest.raises(InputError, match="5:0 \\(user\\) is already in context"):
         resurrection.manual(user(5), {user(5)}, {}, starting=LARGEST)
-    with pytest.raises(InputError, match="5:0 \\(user\\) cannot be resurrected"):
+    with pytest.raises(InputError, match="5:0 \\(user\\) cannot be brought back"):
         resurrection.manual(user(5), set(), {}, starting=LARGEST)
 
 
@@ -244,12 +247,10 @@ def test_the_universal_budget_is_what_message_and_reply_leave(context: int, cap:
         (WeaveSettings(), 2048),
         (WeaveSettings(budget_tokens=1500), 1500),
         (WeaveSettings(budget_tokens=9000), 4096),
-        (WeaveSettings(budget_share=0), 0),
-        (WeaveSettings(budget_share=0, budget_tokens=1500), 1500),
-        (WeaveSettings(budget_share=1e-9), 1),
+        (WeaveSettings(budget_tokens=4096), 4096),
     ],
 )
-def test_the_budget_is_absolute_or_a_share_and_0_only_if_asked_for(settings: WeaveSettings, budget: int) -> None:
+def test_the_budget_is_as_set_within_the_context_or_half_of_it(settings: WeaveSettings, budget: int) -> None:
     assert settings.budget(4096) == budget
 
 

@@ -100,7 +100,7 @@ def test_what_somebody_else_saved_meanwhile_is_not_overwritten_unasked(echo_serv
         save(echo_server, "Shared", "theirs")
         shown.get_by_label("Content, as JSON").fill('"mine again"')
         shown.get_by_role("button", name="Save", exact=True).click()
-        expect(shown.get_by_text("has version 2 by now, not 1")).to_be_visible()
+        expect(shown.get_by_text("is at version 2, not 1")).to_be_visible()
         assert echo_server.call("GET", "/api/tree/entry?path=Shared")["content"] == "theirs"
         shown.get_by_role("button", name="Save mine over it").click()
         expect(shown.get_by_text(re.compile("^version 3 · "))).to_be_visible()

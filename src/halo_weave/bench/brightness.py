@@ -70,7 +70,7 @@ def measure_model(engine: Engine) -> float:
             seconds.append(time.perf_counter() - started)
             started = time.perf_counter()
     if len(seconds) < 2:
-        raise InputError("The model ended at once; there is no step that could be measured.")
+        raise InputError("The model ended its reply immediately; there is no step to measure.")
     return median(seconds[1:]) * 1000  # the first step was computed by the sync
 
 

@@ -26,7 +26,7 @@ def chromium_path() -> str:
     for name in _NAMES:
         if found := shutil.which(name):
             return found
-    raise InputError("Chromium is not installed; on Debian or Ubuntu, `apt-get install chromium` installs it.")
+    raise InputError("Chromium is not installed; on Debian or Ubuntu, run `apt-get install chromium`.")
 
 
 @contextmanager
@@ -36,7 +36,9 @@ def chromium() -> Iterator["Browser"]:
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        raise InputError("The package playwright is not installed; `uv sync` installs it for development.") from None
+        raise InputError(
+            "The package playwright is not installed; run `uv sync` to install the development packages."
+        ) from None
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, headless=True, args=list(_FLAGS))
         try:

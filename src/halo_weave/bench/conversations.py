@@ -59,7 +59,7 @@ def read_conversations(path: Path) -> Conversations:
         content = gzip.decompress(path.read_bytes()) if is_gzip else path.read_bytes()
     except (OSError, EOFError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"The data {path} cannot be read: {reason}.") from error
+        raise InputError(f"Cannot read the data file {path}: {reason}.") from error
     turns: list[Turn] = []
     questions: list[Question] = []
     for number, line in enumerate(content.splitlines(), 1):
@@ -71,5 +71,5 @@ def read_conversations(path: Path) -> Conversations:
             raise InputError(f"Line {number} of {path} is neither a turn nor a question: {error}.") from error
         turns.append(row) if isinstance(row, Turn) else questions.append(row)
     if not turns:
-        raise InputError(f"The data {path} has no turns.")
+        raise InputError(f"The data file {path} has no turns.")
     return Conversations(turns, questions)

@@ -34,8 +34,8 @@ PROBED_TOKENS = 8
 
 def run(settings: Settings, repeats: int = 5, on_progress: Progress = lambda _: None) -> dict[str, object]:
     if settings.engine.kind != "llamacpp":
-        raise InputError(f"The engine {settings.engine.kind} runs elsewhere; only llamacpp can be measured here.")
-    engine = LlamaEngine(msgspec.structs.replace(settings.engine, context_tokens=4096, kept_rows_on_disk=False))
+        raise InputError(f"The engine {settings.engine.kind} runs outside this process; only llamacpp can be measured.")
+    engine = LlamaEngine(msgspec.structs.replace(settings.engine, context_tokens=4096))
     forgetful = LlamaEngine(msgspec.structs.replace(settings.engine, context_tokens=4096, kept_rows_mb=0))
     try:
         if not engine.facts.abilities.editing.available:
@@ -224,7 +224,7 @@ def _step_seconds(contexts: dict[str, LlamaContext], row_error: _RowError) -> di
 def _attention(context: LlamaContext) -> Attention:
     attention = next(context.generate(GenerationSettings(temperature=0, max_tokens=1))).attention
     if attention is None:
-        raise InputError("The model gives no attention that could be measured.")
+        raise InputError("The model reports no attention to measure.")
     return attention
 
 
@@ -247,4 +247,4 @@ def _rotated(replies: dict[str, _Reply], by: int) -> list[tuple[str, _Reply]]:
 
 def _require(holds: bool) -> None:
     if not holds:
-        raise InputError("The engine did not do what was to be measured; the figures would mean nothing.")
+        raise InputError("The engine did not perform the measured operation; the figures would be meaningless.")

@@ -35,7 +35,7 @@ def require_plots(path: Path) -> None:
     """InputError if a plot could not be saved there, so that nobody hears of it after a long run."""
     _targets(path)
     if not path.absolute().parent.is_dir():
-        raise InputError(f"The plot cannot be saved: there is no folder {path.parent}.")
+        raise InputError(f"Cannot save the plot: the folder {path.parent} does not exist.")
     with _matplotlib():
         import matplotlib.figure  # noqa: F401
 
@@ -72,7 +72,7 @@ def save(figure: "Figure", path: Path) -> list[Path]:
             for target in targets:
                 figure.savefig(target, dpi=160, metadata={"Date": None} if target.suffix == ".svg" else {})
     except OSError as error:
-        raise InputError(f"The plot cannot be saved to {path}: {error.strerror}.") from error
+        raise InputError(f"Cannot save the plot to {path}: {error.strerror}.") from error
     return targets
 
 
@@ -144,7 +144,7 @@ def _targets(path: Path) -> list[Path]:
     if not path.suffix:
         return [path.with_suffix(suffix) for suffix in SUFFIXES]
     if path.suffix not in SUFFIXES:
-        raise InputError(f"A plot is saved as {' or '.join(SUFFIXES)}, not as {path.name}.")
+        raise InputError(f"Cannot save a plot as {path.name}; use {' or '.join(SUFFIXES)}.")
     return [path]
 
 
@@ -154,5 +154,5 @@ def _matplotlib() -> "Iterator[None]":
         yield
     except ImportError as error:
         raise InputError(
-            "Plots need matplotlib, which is not installed; `pip install 'halo-weave[plots]'` adds it."
+            "Plots need matplotlib, which is not installed; run `pip install 'halo-weave[plots]'`."
         ) from error

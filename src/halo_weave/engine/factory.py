@@ -3,7 +3,6 @@
 from halo_weave.engine.protocol import Engine
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import SettingError
-from halo_weave.paths import cache_folder
 
 
 def open_engine(settings: EngineSettings) -> Engine:
@@ -12,7 +11,7 @@ def open_engine(settings: EngineSettings) -> Engine:
         case "llamacpp":
             from halo_weave.engine.llamacpp.engine import LlamaEngine
 
-            return LlamaEngine(settings, spill_folder=cache_folder() / "kept-rows")
+            return LlamaEngine(settings)
         case "kobold":
             from halo_weave.engine.kobold_client.client import KoboldEngine
 
@@ -34,7 +33,5 @@ def open_engine(settings: EngineSettings) -> Engine:
 
 def _required_url(settings: EngineSettings) -> str:
     if not settings.url:
-        raise SettingError(
-            f"engine.url is empty, but an engine of kind {settings.kind} needs the address of its server."
-        )
+        raise SettingError(f"engine.url is empty; set it to the address of the {settings.kind} server.")
     return settings.url

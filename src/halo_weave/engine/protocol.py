@@ -71,30 +71,57 @@ class AttentionChoice(msgspec.Struct, frozen=True):
 
 class GenerationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     temperature: Annotated[
-        float, msgspec.Meta(ge=0, le=5, description="How freely the model chooses; 0 always takes the likeliest token.")
+        float,
+        msgspec.Meta(
+            ge=0,
+            le=5,
+            description="Randomness of the replies; 0 always picks the most likely token. Raise it for variety, lower "
+            "it for precision.",
+        ),
     ] = 0.7
     top_p: Annotated[
-        float, msgspec.Meta(gt=0, le=1, description="Choose among the likeliest tokens that make up this share.")
+        float,
+        msgspec.Meta(
+            gt=0,
+            le=1,
+            description="Choose from the most likely tokens whose probabilities add up to this share; 1 for all "
+            "tokens.",
+        ),
     ] = 0.9
     top_k: Annotated[
-        int, msgspec.Meta(ge=0, le=1_000_000, description="Choose among this many likeliest tokens; 0 for all.")
+        int, msgspec.Meta(ge=0, le=1_000_000, description="Choose from this many of the most likely tokens; 0 for all.")
     ] = 40
     min_p: Annotated[
-        float, msgspec.Meta(ge=0, le=1, description="Leave out tokens less likely than this share of the likeliest.")
+        float,
+        msgspec.Meta(
+            ge=0, le=1, description="Ignore tokens whose probability is below this share of the most likely token's."
+        ),
     ] = 0.0
     # 1.1: without it small models, the bundled one among them, write the same sentence again and again.
     repeat_penalty: Annotated[
         float,
         msgspec.Meta(
-            gt=0, le=10, description="Above 1, tokens of the last 64 become less likely; 1 leaves them alone."
+            gt=0,
+            le=10,
+            description="Penalty on tokens that occur in the last 64; 1 for none. Raise it if the model repeats "
+            "itself.",
         ),
     ] = 1.1
     seed: (
-        Annotated[int, msgspec.Meta(ge=0, le=2**32 - 2, description="The same seed and context give the same text.")]
+        Annotated[
+            int,
+            msgspec.Meta(
+                ge=0,
+                le=2**32 - 2,
+                description="Seed for the choice of tokens. Set one to get the same reply to the same context.",
+            ),
+        ]
         | None
     ) = None
-    max_tokens: Annotated[int, msgspec.Meta(ge=1, le=1_000_000, description="The longest reply, in tokens.")] = 512
-    stop: Annotated[tuple[str, ...], msgspec.Meta(description="Strings that end the reply; they are not shown.")] = ()
+    max_tokens: Annotated[int, msgspec.Meta(ge=1, le=1_000_000, description="Maximum length of a reply in tokens.")] = (
+        512
+    )
+    stop: Annotated[tuple[str, ...], msgspec.Meta(description="Strings that end the reply. They are not shown.")] = ()
 
 
 class Step(NamedTuple):

@@ -144,7 +144,7 @@ class ServerConnection(ABC):
             return msgspec.json.decode(response.content, type=kind)
         except NOT_READABLE as error:
             raise EngineProtocolError(
-                f"The model server at {self.url} answered {path} with something that is not the protocol: {error}."
+                f"The model server at {self.url} answered {path} with an unexpected response: {error}."
             ) from error
 
     @contextmanager
@@ -152,14 +152,14 @@ class ServerConnection(ABC):
         try:
             yield
         except httpx2.ConnectTimeout as error:
-            what_happened = f"cannot be reached within {min(timeout_s, self._connect_s):g} s; check the address"
+            what_happened = f"did not respond within {min(timeout_s, self._connect_s):g} s; check the address"
             raise self._unavailable(what_happened) from error
         except httpx2.ConnectError as error:
             raise self._unavailable(f"cannot be reached ({error}); start it or check the address") from error
         except httpx2.TimeoutException as error:
-            raise self._unavailable(f"said nothing for {timeout_s:g} s") from error
+            raise self._unavailable(f"sent nothing for {timeout_s:g} s") from error
         except (httpx2.HTTPError, httpx2.StreamError) as error:
-            raise self._unavailable(f"broke the connection ({error})") from error
+            raise self._unavailable(f"closed the connection ({error})") from error
 
     def _unavailable(self, what_happened: str) -> EngineUnavailable:
         return EngineUnavailable(f"The model server at {self.url} {what_happened}.")
@@ -171,7 +171,7 @@ def _parsed(url: str) -> httpx2.URL:
         if parsed.scheme in ("http", "https") and parsed.host:
             return parsed
     raise SettingError(
-        f"The model server's address must look like http://127.0.0.1:5001, not {without_password(url)!r}."
+        f"{without_password(url)!r} is not a valid address for the model server; write one such as http://127.0.0.1:5001."
     )
 
 

@@ -11,31 +11,46 @@ class EngineSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: Annotated[
         EngineKind,
         msgspec.Meta(
-            description="llamacpp runs a model in this process; kobold and openai use a server; echo is for tests."
+            description="Where the model runs: llamacpp in this process, kobold or openai on the server at engine.url. "
+            "echo is a stand-in for tests."
         ),
     ] = "llamacpp"
     model: Annotated[
         str,
-        msgspec.Meta(description="Path of a GGUF file (empty: the bundled model), or a model's name on the server."),
+        msgspec.Meta(
+            description="Path of a GGUF file, or the model's name on the server. Empty uses the bundled model, or the "
+            "model that the server offers first."
+        ),
     ] = ""
-    url: Annotated[str, msgspec.Meta(description="Address of the model server, for kobold and openai.")] = ""
-    api_key: Annotated[str, msgspec.Meta(description="Key that the model server asks for, if any.")] = ""
+    url: Annotated[str, msgspec.Meta(description="Address of the model server; required for kobold and openai.")] = ""
+    api_key: Annotated[str, msgspec.Meta(description="API key for the model server, if it asks for one.")] = ""
     context_tokens: Annotated[
         int,
-        msgspec.Meta(ge=0, le=16_777_216, description="Tokens the model may see at once; 0 for all it was trained on."),
+        msgspec.Meta(
+            ge=0,
+            le=16_777_216,
+            description="Size of the model's context in tokens; 0 uses the size it was trained with. A larger context "
+            "takes more memory.",
+        ),
     ] = 4096
     threads: Annotated[
-        int, msgspec.Meta(ge=0, le=1024, description="Threads for the model; 0 to choose by the machine.")
+        int, msgspec.Meta(ge=0, le=1024, description="CPU threads for the model; 0 picks a number for this machine.")
     ] = 0
     gpu_layers: Annotated[
-        int, msgspec.Meta(ge=-1, le=10_000, description="Layers to put on the GPU if there is one; -1 for all.")
+        int,
+        msgspec.Meta(
+            ge=-1,
+            le=10_000,
+            description="Model layers that run on the GPU, if there is one; -1 for all. Lower it if the GPU runs out "
+            "of memory.",
+        ),
     ] = -1
     kept_rows_mb: Annotated[
         int,
         msgspec.Meta(
-            ge=0, le=1_000_000, description="Memory for the state of text that left the context; 0 keeps none."
+            ge=0,
+            le=1_000_000,
+            description="Megabytes of memory for the model's state of archived text, so that the text can return "
+            "without being read again; 0 turns this off. Raise it if there is memory to spare.",
         ),
     ] = 256
-    kept_rows_on_disk: Annotated[
-        bool, msgspec.Meta(description="Move kept state that no longer fits the memory to disk, up to the same size.")
-    ] = False

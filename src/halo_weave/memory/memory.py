@@ -165,7 +165,7 @@ class Memory:
         try:
             return search_with(self._searchers.serving())
         except EmbedderError as error:
-            self._tell(f"Only words are searched: {error}")
+            self._tell(f"Search by words only: {error}")
             return search_with(self._searchers.words_alone())
 
     def embed_texts(self, texts: Sequence[str]) -> tuple[str, Vectors] | None:
@@ -177,7 +177,7 @@ class Memory:
             parts = [texts[start : start + BATCH] for start in range(0, len(texts), BATCH)]
             return embedder.name, np.concatenate([embedder.embed(part) for part in parts])
         except EmbedderError as error:
-            self._tell(f"Only words are searched: {error}")
+            self._tell(f"Search by words only: {error}")
             return None
 
     def delete(self, keys: Sequence[ChunkKey], origin: str) -> Changed:

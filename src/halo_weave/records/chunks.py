@@ -151,7 +151,7 @@ class AuditEntry(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         if (self.key is None) != (self.action == "clear"):
             needed = "no chunk" if self.action == "clear" else "a chunk"
-            raise InputError(f"An entry of the log for {self.action!r} has to name {needed}.")
+            raise InputError(f"An entry of the log for {self.action!r} must name {needed}.")
         if self.key is not None:
             _require_key(self.key)
 
@@ -247,7 +247,7 @@ def require_whole_characters(where: str | ChunkKey, text: str) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise InputError(
-            f"The text of {_in_words(where)} has half of a character at place {error.start}, which cannot be kept."
+            f"The text of {_in_words(where)} has an unpaired surrogate at index {error.start}, which cannot be saved."
         ) from None
 
 
@@ -278,4 +278,4 @@ def _require_json(key: ChunkKey, metadata: object) -> None:
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
         is_json = False
     if not is_json:
-        raise InputError(f"The metadata of chunk {key} is not a JSON object that would come back as it is.")
+        raise InputError(f"The metadata of chunk {key} is not a JSON object that can be saved without loss.")

@@ -23,7 +23,7 @@ def require_number(number: int) -> None:
     if type(number) is not int:
         raise InputError(f"{_shown(repr(number))} is not a whole number.")
     if number < 0:
-        raise InputError(f"-{_shown(_digits(-number))} is below 0; positions and turns are counted from 0.")
+        raise InputError(f"-{_shown(_digits(-number))} is negative; positions and turns start at 0.")
 
 
 def key_of_number(number: int) -> bytes:
@@ -55,9 +55,9 @@ def text_of_number(number: int) -> str:
 def number_of_text(text: object) -> int:
     """Plain ASCII digits without a sign, spaces or leading zeros; anything else is refused."""
     if not isinstance(text, str) or not _DECIMAL.fullmatch(text):
-        raise InputError(f"{_shown(repr(text))} is not a whole number from 0, written as text in plain digits.")
+        raise InputError(f"{_shown(repr(text))} is not a whole number of at least 0 in decimal digits.")
     if len(text) > _MOST_DIGITS:
-        raise InputError(f"{_shown(text)} has {len(text):,} digits, but at most {_MOST_DIGITS:,} are read.")
+        raise InputError(f"{_shown(text)} has {len(text):,} digits; the limit is {_MOST_DIGITS:,}.")
     return _number(text)
 
 

@@ -36,7 +36,7 @@ class SnapshotChunk(msgspec.Struct, frozen=True, eq=False):
         if not math.isfinite(self.similarity):
             raise InputError(f"The similarity {self.similarity!r} of chunk {self.key} is not a number.")
         if (self.embedder is None) != (self.vector is None):
-            raise InputError(f"The vector of chunk {self.key} and its embedder's name have to come together.")
+            raise InputError(f"The vector of chunk {self.key} and its embedder's name must be given together.")
 
     @property
     def key(self) -> ChunkKey:
@@ -95,9 +95,9 @@ class TreeVersion(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         where = f"the memory at {self.path!r:.80}"
         if path_of_text(self.path) != self.path:
-            raise InputError(f"{self.path!r:.80} is not how a path is written.")
+            raise InputError(f"{self.path!r:.80} is not a valid path.")
         if type(self.version) is not int or not 0 < self.version < _LARGEST_VERSION:
-            raise InputError(f"The version {self.version!r} of {where} is not a whole number from 1 on.")
+            raise InputError(f"The version {self.version!r} of {where} is not a whole number of at least 1.")
         require_whole_characters(where, self.origin)
         for time in (self.created, self.time):
             require_aware(where, time)
@@ -147,7 +147,7 @@ def content_of(path: str, value: Any) -> str:
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
         is_same, text = False, ""
     if not is_same:
-        raise InputError(f"The content for {path!r:.80} is not JSON that would come back as it is; nothing was saved.")
+        raise InputError(f"The content for {path!r:.80} is not JSON that can be saved without loss; nothing was saved.")
     require_content(path, text)
     return text
 
@@ -156,8 +156,8 @@ def require_content(path: str, text: str) -> None:
     require_whole_characters(f"the memory at {path!r:.80}", text)
     if (size := len(text.encode())) > LARGEST_CONTENT_BYTES:
         raise InputError(
-            f"The content for {path!r:.80} has {size:,} bytes as JSON, but at most {LARGEST_CONTENT_BYTES:,} are kept; "
-            "save it in parts under several paths."
+            f"The content for {path!r:.80} has {size:,} bytes as JSON; the limit is {LARGEST_CONTENT_BYTES:,}. Save it "
+            "in parts at several paths."
         )
     try:
         value = msgspec.json.decode(text)

@@ -10,7 +10,7 @@ LONGEST_HEADING = 120
 LONGEST_PATH = 600
 MOST_LEVELS = 16
 _LONGEST_SHOWN = 80
-_NEVER = {"Cc": "a control character", "Cs": "half of a character", "Zl": "a line break", "Zp": "a line break"}
+_NEVER = {"Cc": "a control character", "Cs": "an unpaired surrogate", "Zl": "a line break", "Zp": "a line break"}
 
 
 def path_of_text(text: str) -> str:
@@ -19,13 +19,13 @@ def path_of_text(text: str) -> str:
     InputError if it is none. Upper and lower case are different headings.
     """
     if len(text) > 2 * LONGEST_PATH:
-        raise InputError(f"The path {_shown(text)} has {len(text):,} characters, but at most {LONGEST_PATH} are kept.")
+        raise InputError(f"The path {_shown(text)} has {len(text):,} characters; the limit is {LONGEST_PATH}.")
     _require_whole(text.strip())
     headings = [unicodedata.normalize("NFC", heading).strip() for heading in text.strip().split(SLASH)]
     _require_headings(text, headings)
     path = SLASH.join(headings)
     if len(path) > LONGEST_PATH:
-        raise InputError(f"The path {_shown(text)} has {len(path)} characters, but at most {LONGEST_PATH} are kept.")
+        raise InputError(f"The path {_shown(text)} has {len(path)} characters; the limit is {LONGEST_PATH}.")
     return path
 
 
@@ -59,22 +59,22 @@ def _require_whole(text: str) -> None:
     for character in text:
         kind = _NEVER.get(unicodedata.category(character))
         if kind is not None:
-            raise InputError(f"The path {_shown(text)} has {kind} in it (U+{ord(character):04X}).")
+            raise InputError(f"The path {_shown(text)} has {kind} (U+{ord(character):04X}).")
 
 
 def _require_headings(text: str, headings: list[str]) -> None:
     if headings == [""]:
-        raise InputError("The path is empty; it takes at least one heading, such as Goals.")
+        raise InputError("The path is empty; write at least one heading, such as Goals.")
     if not headings[0] or not headings[-1]:
-        raise InputError(f"The path {_shown(text)} begins or ends with a slash; slashes stand between headings only.")
+        raise InputError(f"The path {_shown(text)} begins or ends with a slash; use slashes only between headings.")
     if "" in headings:
-        raise InputError(f"The path {_shown(text)} has an empty heading: two slashes with nothing between them.")
+        raise InputError(f"The path {_shown(text)} has an empty heading between two slashes.")
     if len(headings) > MOST_LEVELS:
-        raise InputError(f"The path {_shown(text)} has {len(headings)} headings, but at most {MOST_LEVELS} are kept.")
+        raise InputError(f"The path {_shown(text)} has {len(headings)} headings; the limit is {MOST_LEVELS}.")
     for heading in headings:
         if len(heading) > LONGEST_HEADING:
             raise InputError(
-                f"The heading {_shown(heading)} has {len(heading)} characters, but at most {LONGEST_HEADING} are kept."
+                f"The heading {_shown(heading)} has {len(heading)} characters; the limit is {LONGEST_HEADING}."
             )
 
 

@@ -36,7 +36,7 @@ class WindowRecord(msgspec.Struct, frozen=True):
         for text in (self.id, self.name):
             require_whole_characters(f"window {self.id!r}", text)
         if type(self.version) is not int or not 0 <= self.version < _LARGEST_VERSION:
-            raise InputError(f"The version {self.version!r} of window {self.id} is not a whole number from 0 on.")
+            raise InputError(f"The version {self.version!r} of window {self.id} is not a whole number of at least 0.")
         require_aware(f"window {self.id}", self.saved_at)
 
 

@@ -59,4 +59,4 @@ def create_app(program: Program, host: str = "127.0.0.1", token: str | None = No
 
 
 async def _not_found(request: Request, _: Exception) -> Response:
-    return encoded(ErrorReply(f"There is nothing at {request.method} {request.scope['path'][:100]}."), 404)
+    return encoded(ErrorReply(f"Unknown endpoint: {request.method} {request.scope['path'][:100]}."), 404)

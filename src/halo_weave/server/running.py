@@ -124,7 +124,7 @@ class _Stopped:
         if self._event.is_set():
             os._exit(128 + number)
         self._event.set()
-        sys.stderr.write("Saving and closing; once more ends at once.\n")
+        sys.stderr.write("Saving and closing; press Ctrl-C again to quit immediately.\n")
 
 
 def _end(program: Program, server: uvicorn.Server, thread: threading.Thread) -> None:
@@ -147,12 +147,15 @@ def _end(program: Program, server: uvicorn.Server, thread: threading.Thread) -> 
 def _say(host: str, port: int, new_token: str | None, *, needs_token: bool) -> None:
     address = _address(_shown(host), port)
     if new_token is not None:
-        sys.stderr.write(f"Halo Weave is at {address}?token={new_token} (kept; this is shown once). Ctrl-C ends it.\n")
+        sys.stderr.write(
+            f"Halo Weave is at {address}?token={new_token} (the token is saved and shown only once). "
+            "Press Ctrl-C to stop.\n"
+        )
     elif needs_token:
         file = paths.data_folder() / TOKEN_FILE
-        sys.stderr.write(f"Halo Weave is at {address} with the token in {file}. Ctrl-C ends it.\n")
+        sys.stderr.write(f"Halo Weave is at {address} with the token in {file}. Press Ctrl-C to stop.\n")
     else:
-        sys.stderr.write(f"Halo Weave is at {address} Ctrl-C ends it.\n")
+        sys.stderr.write(f"Halo Weave is at {address} (press Ctrl-C to stop).\n")
     sys.stderr.flush()
 
 

@@ -66,7 +66,7 @@ class Hub:
                 return window
             record = self._around.memory.store.window(outline.id)
             if record is None:
-                raise InputError(f"The window {name} was deleted just now.")
+                raise InputError(f"The window {name} has just been deleted.")
             return self._keep(reopened(self._around, record))
 
     def _begin(self, name: str) -> Window:
@@ -102,7 +102,7 @@ class Hub:
         with self._naming:
             found = self._find(name)
             if found is not None and found.id != window.id:
-                raise InputError(f"There is a window named {name} already.")
+                raise InputError(f"A window named {name} already exists.")
             window.change(name=name, overrides=overrides)
 
     def close_window(self, window: Window) -> None:

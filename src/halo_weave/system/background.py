@@ -30,7 +30,7 @@ def failures() -> dict[str, int]:
 
 
 def failure_in_words(name: str, error: Exception) -> str:
-    return f"The background thread {name} failed ({type(error).__name__}: {str(error)[:200]}); the log says more."
+    return f"The background thread {name} failed ({type(error).__name__}: {str(error)[:200]}); see the log for details."
 
 
 class BackgroundThread(threading.Thread):

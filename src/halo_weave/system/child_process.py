@@ -30,12 +30,12 @@ class ChildProcess:
                 cwd=os.sep,
             )
         except OSError as error:
-            raise HaloError(f"{name} cannot be started: {error.strerror}.") from error
+            raise HaloError(f"{name} cannot start: {error.strerror}.") from error
         self.is_stopped = False
         self._is_working = False
         if self._said(b"", _STARTS_WITHIN_S) != READY:
             self.close()
-            raise HaloError(f"{name} cannot be started; is everything installed that it needs?")
+            raise HaloError(f"{name} cannot start; check that Halo Weave is completely installed.")
 
     @property
     def is_sound(self) -> bool:

@@ -44,7 +44,7 @@ class RepeatFilter(logging.Filter):
             if len(self._said) > _MOST_MESSAGES:
                 self._said.popitem(last=False)
         if left_out:
-            record.msg, record.args = f"{message} ({left_out:,} more like this were left out)", None
+            record.msg, record.args = f"{message} ({left_out:,} similar messages were suppressed)", None
         return True
 
 

@@ -22,5 +22,5 @@ class Address:
 def address_of_text(text: str) -> Address:
     match = _ADDRESS.fullmatch(text)
     if match is None:
-        raise InputError(f"{text!r} is not TURN or TURN:CHUNK, such as 12 or 12:0.")
+        raise InputError(f"{text!r} is not a turn or chunk; write TURN or TURN:CHUNK, such as 12 or 12:0.")
     return Address(number_of_text(match[1]), None if match[2] is None else int(match[2]))

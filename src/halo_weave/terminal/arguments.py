@@ -52,22 +52,22 @@ def settings_flags() -> argparse.ArgumentParser:
         action="append",
         type=_name_and_value,
         metavar="NAME=VALUE",
-        help="any setting by its name, such as generation.temperature=0.5",
+        help="set any setting by name, such as generation.temperature=0.5",
     )
     return flags
 
 
 def engine_flags() -> argparse.ArgumentParser:
     flags = argparse.ArgumentParser(add_help=False, parents=[settings_flags()])
-    group = flags.add_argument_group("the model")
-    add_setting_flag(group, "--model", "engine.model", "PATH", "a GGUF file, or a model's name on the server")
-    group.add_argument("--engine", metavar="URL", help="a model server instead of a model in this process")
+    group = flags.add_argument_group("model")
+    add_setting_flag(group, "--model", "engine.model", "PATH", "GGUF file, or the model's name on the server")
+    group.add_argument("--engine", metavar="URL", help="use the model server at this address")
     add_setting_flag(
-        group, "--engine-kind", "engine.kind", "KIND", "what the server speaks: kobold (default) or openai"
+        group, "--engine-kind", "engine.kind", "KIND", "protocol of the server: kobold (default) or openai"
     )
-    add_setting_flag(group, "--context", "engine.context_tokens", "TOKENS", "how much the model may see at once")
-    add_setting_flag(group, "--threads", "engine.threads", "N", "threads for the model")
-    add_setting_flag(group, "--gpu-layers", "engine.gpu_layers", "N", "layers to put on the GPU")
+    add_setting_flag(group, "--context", "engine.context_tokens", "TOKENS", "size of the context in tokens")
+    add_setting_flag(group, "--threads", "engine.threads", "N", "CPU threads for the model")
+    add_setting_flag(group, "--gpu-layers", "engine.gpu_layers", "N", "model layers to run on the GPU")
     return flags
 
 
@@ -79,13 +79,18 @@ def add_setting_flag(group: Any, flag: str, setting: str, metavar: str, help_tex
 
 
 def add_json_flag(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="as JSON, for programs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def load_settings(arguments: argparse.Namespace) -> "Settings":
-    from halo_weave.config import load_settings
+    from halo_weave.config import former_setting_notices, load_settings
+    from halo_weave.terminal import output
 
-    return load_settings(overrides_of(arguments), os.environ, paths.config_file())
+    layers = overrides_of(arguments), os.environ, paths.config_file()
+    settings = load_settings(*layers)
+    for notice in former_setting_notices(*layers):
+        output.notice(notice)
+    return settings
 
 
 def overrides_of(arguments: argparse.Namespace) -> dict[str, str]:
@@ -120,13 +125,13 @@ def number(lowest: float, highest: float) -> Callable[[str], float]:
 def _name_and_value(text: str) -> Override:
     name, equals, value = text.partition("=")
     if not equals:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+        raise argparse.ArgumentTypeError(f"{text!r} does not have the form NAME=VALUE")
     return name.strip(), value
 
 
 def memory_flags(settings: argparse.ArgumentParser) -> argparse.ArgumentParser:
     """For commands on a memory."""
     flags = argparse.ArgumentParser(add_help=False, parents=[settings])
-    add_setting_flag(flags, "--db", "memory.path", "FILE", "another memory than the usual one")
+    add_setting_flag(flags, "--db", "memory.path", "FILE", "use this memory file instead of the default one")
     add_json_flag(flags)
     return flags

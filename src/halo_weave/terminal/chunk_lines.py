@@ -80,12 +80,12 @@ def local_time(time: datetime) -> str:
 def _state(chunk: Chunk) -> str:
     if chunk.deleted:
         return "deleted" + (f" {local_time(chunk.deleted_at)}" if chunk.deleted_at else "")
-    state = "has a vector" if chunk.embedder is not None else "has no vector yet"
+    state = "vector" if chunk.embedder is not None else "no vector yet"
     return state + (f", undeleted {local_time(chunk.undeleted_at)}" if chunk.undeleted_at else "")
 
 
 def _why(hit: Hit) -> str:
     similarity = "no vector" if hit.similarity is None else f"similarity {hit.similarity:.2f}"
     meaning = similarity + (f" (rank {hit.vector_rank})" if hit.vector_rank is not None else "")
-    words = f"words rank {hit.word_rank}" if hit.word_rank is not None else "not by words"
-    return f"score {hit.score:.3f} · {meaning} · {words}{' · a wish' if hit.is_wish else ''}"
+    words = f"words (rank {hit.word_rank})" if hit.word_rank is not None else "no word match"
+    return f"score {hit.score:.3f} · {meaning} · {words}{' · wish' if hit.is_wish else ''}"

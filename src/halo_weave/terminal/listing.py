@@ -36,7 +36,7 @@ def _settings_in_words(settings: Settings) -> Iterator[str]:
         if section != (section := setting.name.partition(".")[0]):
             yield f"[{section}]"
         value = present_value(settings, setting.name)
-        default = "the default" if value == setting.default else f"default: {_literal(setting.default)}"
+        default = "default" if value == setting.default else f"default: {_literal(setting.default)}"
         yield f"{setting.name} = {_literal(value)}  ({default})"
         yield f"    {setting.help} Must be {setting.allowed}."
 

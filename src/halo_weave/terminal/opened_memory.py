@@ -21,14 +21,10 @@ def opened_memory(settings: Settings, *, may_be_new: bool = False, notice: Notic
     output.survive_any_encoding()
     path = settings.memory.file
     if not may_be_new and not path.exists():
-        raise StoreUnavailable(f"There is no memory at {path} yet; `halo-weave import FILE` would begin one.")
-    memory = open_memory(
-        path,
-        settings.embedder,
-        settings.search,
-        exact_up_to_chunks=settings.memory.exact_up_to_chunks,
-        notice=notice,
-    )
+        raise StoreUnavailable(
+            f"No memory found at {path}; start a chat or run `halo-weave import FILE` to create one."
+        )
+    memory = open_memory(path, settings.embedder, settings.search, notice=notice)
     try:
         yield memory
     finally:

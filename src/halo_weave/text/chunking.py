@@ -57,10 +57,10 @@ class Chunker(Generic[TokenT]):
 
     def __init__(self, *, min_tokens: int = MIN_TOKENS, max_tokens: int = 0) -> None:
         if min_tokens < 1:
-            raise SettingError(f"The smallest chunk has {min_tokens} tokens; it must have at least 1.")
+            raise SettingError(f"The minimum chunk size is {min_tokens} tokens, but must be at least 1.")
         if max_tokens and max_tokens < min_tokens:
             raise SettingError(
-                f"The largest chunk has {max_tokens} tokens; it must have at least {min_tokens}, the smallest chunk's."
+                f"The maximum chunk size is {max_tokens} tokens, but must be at least the minimum of {min_tokens}."
             )
         self._min_tokens = min_tokens
         self._max_tokens = max_tokens

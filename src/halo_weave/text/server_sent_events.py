@@ -49,7 +49,7 @@ class EventParser:
                 events.append(self._end_event())
         self._line += rest
         if self._size + len(self._line) > LARGEST_EVENT_BYTES:
-            raise EngineProtocolError(f"The model server sent an event of more than {LARGEST_EVENT_BYTES} bytes.")
+            raise EngineProtocolError(f"The model server sent an event larger than {LARGEST_EVENT_BYTES} bytes.")
         return events
 
     def finish(self) -> list[bytes]:

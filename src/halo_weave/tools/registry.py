@@ -56,7 +56,7 @@ class Toolbox:
             return failed(str(error))
         except Exception:
             _log.exception("The tool %s failed.", name)
-            return failed(f"{name} failed inside; the program's log says more.")
+            return failed(f"{name} failed with an internal error; see the log for details.")
 
     def call(self, text: str, asker: Asker) -> Called:
         """Carry out what stands between the tags of a call."""
@@ -68,5 +68,5 @@ class Toolbox:
 
     def _tool(self, name: str) -> Tool[Any]:
         if name not in self._by_name:
-            raise InputError(f"There is no tool {name[:40]!r}; there are {', '.join(self._by_name)}.")
+            raise InputError(f"There is no tool {name[:40]!r}; the tools are {', '.join(self._by_name)}.")
         return self._by_name[name]

@@ -17,8 +17,8 @@ from halo_weave.tools.times import time_of_text
 from halo_weave.tools.tool import Asker, Tool, ToolOutcome, succeeded
 
 DESCRIPTION = (
-    "Keep an exchange in the memory word for word: what the user said and what you answered. It is found by "
-    "search_memory from then on, by every assistant that uses this memory. Give the words themselves, not a summary."
+    "Save an exchange in the memory word for word: what the user said and what you answered. From then on, "
+    "search_memory finds it for every assistant that uses this memory. Pass the exact words, not a summary."
 )
 SOURCE = "source"
 """The entry of a chunk's metadata that names where it was said."""
@@ -36,10 +36,12 @@ class Remembering(NamedTuple):
 
 class Remember(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     user: Annotated[str, msgspec.Meta(min_length=1, max_length=200_000, description="What the user said.")]
-    assistant: Annotated[str, msgspec.Meta(max_length=200_000, description="What was answered; may be empty.")] = ""
-    time: Annotated[str | None, msgspec.Meta(description="When it was said, ISO 8601; now if it is not given.")] = None
+    assistant: Annotated[str, msgspec.Meta(max_length=200_000, description="What you answered; may be empty.")] = ""
+    time: Annotated[
+        str | None, msgspec.Meta(description="When it was said, in ISO 8601; the current time if omitted.")
+    ] = None
     source: Annotated[
-        str, msgspec.Meta(max_length=200, description="Where it was said, such as the name of a program or a project.")
+        str, msgspec.Meta(max_length=200, description="Where it was said, such as the name of a program or project.")
     ] = ""
 
 

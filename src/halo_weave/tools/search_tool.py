@@ -13,9 +13,9 @@ from halo_weave.tools.times import shown_time, time_of_text
 from halo_weave.tools.tool import Asker, Tool, ToolOutcome, as_json, succeeded
 
 DESCRIPTION = (
-    "Search everything that was ever said, in all conversations, by meaning and by words. Gives the best passages, "
-    "each with its date and who said it. Use it when you are asked about something that you do not see in front of "
-    "you. Ask with the words that the answer may have, not with a command."
+    "Search everything ever said, in all conversations, by meaning and by words. Returns the best passages, each with "
+    "its date and speaker. Use it when you are asked about something that is not in your context. Search for words "
+    "that the answer may contain, not for a command."
 )
 
 _MOST_CHARACTERS = 40_000
@@ -24,13 +24,13 @@ _OF_THIS_EXCHANGE = 10
 
 
 class SearchMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    query: Annotated[str, msgspec.Meta(min_length=1, max_length=10_000, description="What to look for, in words.")]
-    role: Annotated[Role | None, msgspec.Meta(description="Only what was said by the user, or by the assistant.")] = (
+    query: Annotated[str, msgspec.Meta(min_length=1, max_length=10_000, description="Text to search for.")]
+    role: Annotated[Role | None, msgspec.Meta(description="Only passages by the user, or by the assistant.")] = None
+    since: Annotated[str | None, msgspec.Meta(description="Only passages since this date or time, in ISO 8601.")] = None
+    until: Annotated[str | None, msgspec.Meta(description="Only passages before this date or time, in ISO 8601.")] = (
         None
     )
-    since: Annotated[str | None, msgspec.Meta(description="Only from this date or time on, ISO 8601.")] = None
-    until: Annotated[str | None, msgspec.Meta(description="Only before this date or time, ISO 8601.")] = None
-    limit: Annotated[int, msgspec.Meta(ge=1, le=50, description="How many passages at most.")] = 5
+    limit: Annotated[int, msgspec.Meta(ge=1, le=50, description="Maximum number of passages.")] = 5
 
 
 def search_tool(memory: Memory) -> Tool[SearchMemory]:

@@ -66,7 +66,7 @@ class Tool(Generic[ArgumentsT]):
         try:
             return msgspec.convert(arguments, self.arguments)
         except msgspec.ValidationError as error:
-            raise InputError(f"{self.name} cannot be called so: {error}.") from None
+            raise InputError(f"{self.name} was called with invalid arguments: {error}.") from None
 
 
 def succeeded(line: str, data: Any, woven: Sequence[SnapshotChunk] = (), cause: str = "") -> ToolOutcome:

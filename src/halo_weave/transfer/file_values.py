@@ -15,7 +15,7 @@ MOST_LEVELS = 64
 
 def number_in_file(text: str) -> int:
     if len(text) > MOST_DIGITS:
-        raise InputError(f"A number has {len(text)} digits, but at most {MOST_DIGITS} are read.")
+        raise InputError(f"A number has {len(text)} digits; the limit is {MOST_DIGITS}.")
     return number_of_text(text)
 
 

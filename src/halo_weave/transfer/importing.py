@@ -32,9 +32,7 @@ def import_file(
             document = with_whole_characters(document + source.rest(LARGEST_DOCUMENT_BYTES - len(first_line)))
         if is_browser_export(document):
             return import_browser_export(store, source, document, _time_of(path, now or utc_now()), progress)
-    raise refusal(
-        path, "it is neither an export of Halo Weave nor one of the browser Halo Weave, or it is damaged or cut off"
-    )
+    raise refusal(path, "it is not an export of Halo Weave or of its browser version, or it is damaged or incomplete")
 
 
 def _time_of(path: Path, now: datetime) -> datetime:

@@ -62,8 +62,8 @@ class Imported(msgspec.Struct, frozen=True):
         """To stand behind what became of the chunks; empty if they have their own numbers."""
         if not self.is_renumbered:
             return ""
-        reason = "are far from those in use" if self.is_far_away else "were taken"
-        return f"; they got new turns and positions, because theirs {reason}"
+        reason = "are far from those in use" if self.is_far_away else "were already taken"
+        return f"; they received new turns and positions because theirs {reason}"
 
     def kept_in_words(self) -> str:
         """What became of notes and tree, to stand behind what became of the chunks; empty if nothing did."""
@@ -73,10 +73,10 @@ class Imported(msgspec.Struct, frozen=True):
         if self.tree_added:
             words += f"; {_entries(len(self.tree_added))} of the memory tree added"
         if self.are_notes_differing:
-            words += "; the notes in the file are not those here, which stay"
+            words += "; the notes in the file differ and were not imported"
         if self.tree_differing:
             named = ", ".join(self.tree_differing[:_NAMED]) + (" and more" if len(self.tree_differing) > _NAMED else "")
-            words += f"; {_entries(len(self.tree_differing))} of the tree differ, and stay as they are here: {named}"
+            words += f"; {_entries(len(self.tree_differing))} of the memory tree differ and were not imported: {named}"
         return words
 
 

@@ -49,7 +49,7 @@ class Source:
             parts.append(part)
             room_bytes -= len(part)
             if room_bytes < 0:
-                raise refusal(self.path, f"it holds more than {LARGEST_DOCUMENT_BYTES // 2**20} MB in one piece")
+                raise refusal(self.path, f"it has more than {LARGEST_DOCUMENT_BYTES // 2**20} MB in one piece")
         return b"".join(parts)
 
     def _checked(self, read: Callable[[int], bytes], size: int) -> bytes:
@@ -57,7 +57,7 @@ class Source:
             part = read(size)
         self._content_bytes += len(part)
         if self._is_compressed and self._content_bytes > _RATIO_COUNTS_FROM_BYTES + LARGEST_RATIO * self._raw.tell():
-            raise refusal(self.path, f"it unpacks to more than {LARGEST_RATIO} times its size")
+            raise refusal(self.path, f"it decompresses to more than {LARGEST_RATIO} times its size")
         return part
 
 
@@ -74,8 +74,8 @@ def _named_failures(path: Path) -> Iterator[None]:
     try:
         yield
     except EOFError:
-        raise refusal(path, "it is cut off in the middle") from None
+        raise refusal(path, "it is incomplete") from None
     except (zlib.error, gzip.BadGzipFile):
-        raise refusal(path, "its compressed content is damaged") from None
+        raise refusal(path, "its compressed data is damaged") from None
     except OSError as error:
         raise refusal(path, f"it cannot be read ({error.strerror or error})") from error

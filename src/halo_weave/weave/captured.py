@@ -53,11 +53,13 @@ class Captured:
         try:
             self.header = msgspec.json.decode((folder / HEADER_FILE).read_bytes(), type=CaptureHeader)
         except OSError as error:
-            raise InputError(f"There is no capture in {folder}: {error.strerror}.") from error
+            raise InputError(f"The folder {folder} does not contain a capture: {error.strerror}.") from error
         except msgspec.MsgspecError as error:
-            raise InputError(f"{folder / HEADER_FILE} is not the header of a capture: {error}.") from error
+            raise InputError(f"{folder / HEADER_FILE} is not a valid capture header: {error}.") from error
         if self.header.format != FORMAT:
-            raise InputError(f"The capture in {folder} has format {self.header.format}; this program reads {FORMAT}.")
+            raise InputError(
+                f"The capture in {folder} has format {self.header.format}; this version reads format {FORMAT}."
+            )
 
     def __iter__(self) -> Iterator[CapturedStep | CapturedRecord]:
         """Everything in order."""

@@ -90,7 +90,7 @@ class Context:
 
     def add(self, chunk: LiveChunk) -> None:
         if chunk.key in self._by_key:
-            raise ValueError(f"Chunk {chunk.key} lives already.")
+            raise ValueError(f"Chunk {chunk.key} is already in context.")
         self._by_key[chunk.key] = chunk
         insort(self._order, _place(chunk))
 

@@ -49,14 +49,19 @@ class Holding(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         total = self.fixed + self.current + self.pinned + self.anchors
+        figures = f"{total:,} of {self.budget:,} tokens"
+        if not self.pinned:
+            if not self.current + self.anchors:
+                return f"The system prompt alone exceeds the budget ({figures}). Shorten it, or raise the budget."
+            return f"This message alone exceeds the budget ({figures}). It stays until the next turn."
         holders = {
+            "pinned text": self.pinned,
+            "openings that it depends on": self.anchors,
             "the current turn": self.current,
-            "pins": self.pinned,
-            "the anchors of both": self.anchors,
-            "what never leaves": self.fixed,
+            "the system prompt": self.fixed,
         }
-        figures = ", ".join(f"{name} {tokens}" for name, tokens in holders.items() if tokens)
-        return f"{total} tokens cannot be brought down to the budget of {self.budget}: {figures}."
+        parts = ", ".join(f"{tokens:,} for {name}" for name, tokens in holders.items() if tokens)
+        return f"The context exceeds the budget ({figures}: {parts}). Unpin something, or raise the budget."
 
 
 class PruningPlan(msgspec.Struct, frozen=True):
@@ -116,12 +121,15 @@ class _Pruning:
 
 
 def _burial(chunk: LivingChunk, free_chunks: int, *, is_last_of_turn: bool) -> Burial:
-    chunks = "1 chunk" if free_chunks == 1 else f"{free_chunks} chunks"
-    what = f"peak brightness {chunk.peak:g}" if chunk.worth is None else f"worth {chunk.worth:.2f}"
-    rank = f"Lowest {what} of {chunks} that may leave"
+    rank = f"lowest of {free_chunks:,}" if free_chunks > 1 else "the only chunk that could leave"
+    if chunk.worth is None:
+        reason = f"Left because it received least attention (brightness {chunk.peak:g}, {rank})."
+    else:
+        what = "few new words or names, little attention"
+        reason = f"Left because it added least: {what} (score {chunk.worth:.2f}, {rank})."
     if is_last_of_turn:
-        return Burial(chunk.key, chunk.peak, "last_of_turn", f"{rank}; the last that lived of its turn.")
-    return Burial(chunk.key, chunk.peak, "dimmest", f"{rank}.")
+        return Burial(chunk.key, chunk.peak, "last_of_turn", f"{reason} Nothing of its turn is left in context.")
+    return Burial(chunk.key, chunk.peak, "dimmest", reason)
 
 
 def _holding(staying: Iterable[LivingChunk], budget: int, fixed: int) -> Holding:

@@ -96,7 +96,8 @@ class Skipped(msgspec.Struct, frozen=True):
     left: int
 
     def __str__(self) -> str:
-        return f"{self.key} needs {self.needed} tokens with its anchors, and {self.left} were left."
+        needed = f"it needs {self.needed} tokens with the openings it depends on"
+        return f"{self.key} did not fit: {needed}, and {self.left} were left."
 
 
 class ResurrectionPlan(msgspec.Struct, frozen=True):
@@ -161,9 +162,9 @@ def manual(
     chunk that was found: the pin keeps them too."""
     planning = _Planning(living, dormant, starting)
     if planning.is_there(key):
-        raise InputError(f"Chunk {key} is living already; pin it to keep it.")
+        raise InputError(f"Chunk {key} is already in context; pin it to keep it there.")
     if key not in dormant:
-        raise InputError(f"Chunk {key} cannot be resurrected: it was deleted, or never was.")
+        raise InputError(f"Chunk {key} cannot be brought back: it was deleted, or does not exist.")
     planning.revive(planning.missing_of(key), key, None)
     return ResurrectionPlan(tuple(planning.revivals), planning.tokens)
 
@@ -209,7 +210,7 @@ class _Planning:
             brightness=self._starting.of(chunk.earned) if found else NEW_BRIGHTNESS,
             is_pinned=found is None,
             code="found" if found else "manual",
-            reason=_how_found(found) if found else "Asked for by hand.",
+            reason=_how_found(found) if found else "Brought back by hand.",
             paired_with=tuple(key for key in group_keys(chunk.key)[1:] if key in self._there),
             found=found,
             token_brightness=self._starting.of_tokens(chunk) if found else (),
@@ -250,10 +251,10 @@ def _how_found(found: Candidate) -> str:
     if found.word_rank is not None:
         ways.append(f"words (rank {found.word_rank})")
     if found.is_wish:
-        ways.append("being a wish close to the message")
+        ways.append("being a wish related to the message")
     return f"Found by {' and '.join(ways) or 'the search'}; score {found.score:.3g}."
 
 
 def _why_anchor(anchor: ChunkKey, target: ChunkKey) -> str:
     is_question = anchor.role != target.role
-    return f"Opens the question that {target} answers." if is_question else f"Opens the turn of {target}."
+    return f"Opening of the question that {target} answers." if is_question else f"Opening of the turn of {target}."

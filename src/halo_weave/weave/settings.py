@@ -8,25 +8,25 @@ KeepsBy = Literal["worth", "brightness"]
 ResurrectionBrightness = Literal["largest", "earned", "mean", "fixed"]
 
 
+BUDGET_SHARE = 0.5
+"""Of the usable context: what a question brings back is worth more than what happens to live; see `bench policies`."""
+
+
 class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    # Half: what a question brings back is worth more than what happens to live; `bench policies` shows it.
-    budget_share: Annotated[
-        float,
-        msgspec.Meta(
-            ge=0, le=1, description="Share of the usable context that living text may fill; 0 for no pruning."
-        ),
-    ] = 0.5
     budget_tokens: Annotated[
         int,
         msgspec.Meta(
-            ge=0, le=16_777_216, description="Tokens that living text may fill; 0 to go by the share of the context."
+            ge=0,
+            le=16_777_216,
+            description="Tokens that may stay in the context between turns; 0 uses half of the context. Set it as "
+            "large as the context to archive nothing until the context is full.",
         ),
     ] = 0
     keeps_by: Annotated[
         KeepsBy,
         msgspec.Meta(
-            description="What stays in a full context: what is worth most (new words, names, who said it, brightness, "
-            "wishes), or what is brightest."
+            description="What stays in a full context: worth keeps what adds most (new words, names, the user's own "
+            "words and wishes, brightness), brightness keeps what received most attention."
         ),
     ] = "worth"
     recent_share: Annotated[
@@ -34,15 +34,15 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         msgspec.Meta(
             ge=0,
             le=1,
-            description="Share of the budget for the newest exchanges, which leave last however little they are worth; "
-            "for keeping by worth.",
+            description="Share of the budget that is reserved for the newest exchanges when weave.keeps_by is worth. "
+            "Raise it if the model loses the thread.",
         ),
     ] = 0.25
     current_turn_immune: Annotated[
-        bool, msgspec.Meta(description="Whether the tokens of the turn under way neither fade nor gain brightness.")
+        bool, msgspec.Meta(description="Do not change the brightness of the current turn until the reply is complete.")
     ] = True
     resurrection: Annotated[
-        bool, msgspec.Meta(description="Whether related text returns from the memory with each message.")
+        bool, msgspec.Meta(description="Bring related text back from the memory with each message.")
     ] = True
     # 512: the model reads what returns before it writes its first word.
     resurrection_cap: Annotated[
@@ -50,31 +50,39 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         msgspec.Meta(
             ge=0,
             le=16_777_216,
-            description="Tokens that may return with one message; 0 for all that there is room for.",
+            description="Maximum number of tokens that return with one message; 0 allows as many as fit. The model "
+            "reads them before it replies, so lower it for faster replies.",
         ),
     ] = 512
     resurrection_brightness: Annotated[
         ResurrectionBrightness,
         msgspec.Meta(
-            description="Brightness of what returns: earned before it was buried, mean of the context, "
-            "fixed at 255, or the largest of these."
+            description="Brightness of text that returns: earned is its brightness when it left, mean is the average "
+            "of the context, fixed is 255, largest is the largest of the three."
         ),
     ] = "largest"
     # A day: what was said in one sitting needs no date, and few turns follow a night.
     gap_marker_hours: Annotated[
         int,
         msgspec.Meta(
-            ge=0, le=876_000, description="Hours between neighbours from which on the model is shown the date; 0 never."
+            ge=0,
+            le=876_000,
+            description="Show the model a date when two neighbouring passages are at least this many hours apart; "
+            "0 never shows one.",
         ),
     ] = 24
     # Off: it takes some twenty tokens a turn, and small models talk about the date; gaps are dated in any case.
-    show_times: Annotated[bool, msgspec.Meta(description="Whether the model sees when each message was sent.")] = False
+    show_times: Annotated[
+        bool,
+        msgspec.Meta(
+            description="Show the model when each message was sent. This costs about twenty tokens per message, and "
+            "small models tend to talk about the date."
+        ),
+    ] = False
 
     def budget(self, usable_tokens: int) -> int:
-        """What `pruning.plan` takes for a context of this size; 0 for no pruning."""
-        if self.budget_tokens:
-            return min(self.budget_tokens, usable_tokens)
-        return max(1, int(self.budget_share * usable_tokens)) if self.budget_share else 0
+        """What `pruning.plan` takes for a context of this size."""
+        return min(self.budget_tokens, usable_tokens) or max(1, int(BUDGET_SHARE * usable_tokens))
 
     def recent_tokens(self, budget: int) -> int:
         """What the newest exchanges may fill of a budget before the rest of them has to prove its worth."""

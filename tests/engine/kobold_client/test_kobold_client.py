@@ -270,7 +270,7 @@ def test_a_server_that_falls_silent_is_given_up(server: FakeServer) -> None:
         context.sync(PROMPT)
         steps = context.generate(GenerationSettings())
         assert next(steps).text == "x"
-        with pytest.raises(EngineUnavailable, match=r"said nothing for 0\.2 s"):
+        with pytest.raises(EngineUnavailable, match=r"sent nothing for 0\.2 s"):
             next(steps)
         server.streams(token("y", even(4)), done())
         assert text_of(reply(context)) == "y"

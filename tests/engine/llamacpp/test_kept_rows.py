@@ -1,7 +1,5 @@
 """The bounded store of state that left a context."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -76,34 +74,6 @@ def test_the_same_tokens_kept_twice_are_found_in_their_newest_state() -> None:
     assert found is not None
     store.drop(found.key)
     assert store.find(OWNER, newer.tokens, 0, 10) is None
-
-
-def test_with_a_folder_what_memory_cannot_hold_is_kept_on_disk_up_to_the_same_size(tmp_path: Path) -> None:
-    store = KeptRows(200, tmp_path / "spill")
-    for first in range(0, 600, 100):
-        store.keep(OWNER, rows(first))
-    assert (store.memory_bytes, store.disk_bytes) == (200, 200)
-    assert [first for first in range(0, 600, 100) if is_kept(store, rows(first))] == [200, 300, 400, 500]
-    store.forget(OWNER)
-    assert (store.memory_bytes, store.disk_bytes) == (0, 0)
-
-
-def test_files_on_disk_have_no_name_and_so_leave_nothing_behind(tmp_path: Path) -> None:
-    store = KeptRows(100, tmp_path)
-    store.keep(OWNER, rows(0))
-    store.keep(OWNER, rows(100))
-    assert store.disk_bytes == 100
-    assert list(tmp_path.iterdir()) == []
-    store.forget(OWNER)
-
-
-def test_a_folder_that_cannot_be_written_to_costs_only_what_did_not_fit(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    store = KeptRows(100, tmp_path / "file" / "folder")
-    store.keep(OWNER, rows(0))
-    store.keep(OWNER, rows(100))
-    assert (store.memory_bytes, store.disk_bytes) == (100, 0)
-    assert is_kept(store, rows(100))
 
 
 @pytest.mark.parametrize("limit", [0, 50])

@@ -113,7 +113,7 @@ def test_the_abilities_of_a_model_are_told_with_the_reason_for_each_that_is_miss
     assert kind.why_no_editing in abilities.editing.why_not
     assert bool(abilities.editing.why_not) == bool(kind.why_no_editing)
     assert abilities.attention.available == kind.has_attention
-    assert abilities.attention.why_not == ("" if kind.has_attention else "the model has no attention that can be read")
+    assert abilities.attention.why_not == ("" if kind.has_attention else "the model has no readable attention")
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -435,9 +435,9 @@ NOT_CHAT_MODELS = {
     "with a weight missing": "'blk.1.ffn_norm.weight'",
     "a text": "is not a GGUF file",
     "empty": "is not a GGUF file",
-    "missing": "cannot be read",
-    "a folder": "cannot be read",
-    "an embedding model": "cannot chat: it does not write text token by token",
+    "missing": "Cannot read the model",
+    "a folder": "Cannot read the model",
+    "an embedding model": "cannot chat: it does not generate text token by token",
 }
 
 

@@ -6,13 +6,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 
 from halo_weave.errors import InputError
 from halo_weave.memory.embedders.embedder import Embedder, EmbedderSettings, open_embedder
-from halo_weave.memory.search.search import Hit, MemorySearch
+from halo_weave.memory.search.search import CANDIDATES, Hit, MemorySearch
 from halo_weave.memory.search.settings import SearchSettings
 from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.memory.vectors.index import VectorIndex
@@ -46,11 +45,13 @@ class LetterEmbedder:
 class Talk:
     """A memory to which texts are said, and its search."""
 
-    def __init__(self, path: Path, embedder: Embedder, settings: SearchSettings | None = None) -> None:
+    def __init__(
+        self, path: Path, embedder: Embedder, settings: SearchSettings | None = None, candidates: int = CANDIDATES
+    ) -> None:
         self.store = SqliteStore(path)
         self.embedder = embedder
         self.index = VectorIndex(self.store, embedder.name, embedder.dimensions)
-        self.memory = MemorySearch(self.store, embedder, self.index, settings)
+        self.memory = MemorySearch(self.store, embedder, self.index, settings, candidates=candidates)
 
     def say(
         self,
@@ -93,8 +94,10 @@ Talks = Callable[..., Talk]
 def open_talk(tmp_path: Path) -> Iterator[Talks]:
     opened: list[Talk] = []
 
-    def open_one(embedder: Embedder | None = None, settings: SearchSettings | None = ALIKE) -> Talk:
-        opened.append(Talk(tmp_path / "halo.db", embedder or LetterEmbedder(), settings))
+    def open_one(
+        embedder: Embedder | None = None, settings: SearchSettings | None = ALIKE, candidates: int = CANDIDATES
+    ) -> Talk:
+        opened.append(Talk(tmp_path / "halo.db", embedder or LetterEmbedder(), settings, candidates))
         return opened[-1]
 
     yield open_one
@@ -205,7 +208,7 @@ def test_filters_by_role_time_and_metadata(open_talk: Talks) -> None:
 def test_a_time_in_which_little_was_said_is_searched_like_any_other(
     open_talk: Talks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    talk = open_talk(settings=SearchSettings(candidates=10))
+    talk = open_talk(settings=SearchSettings(), candidates=10)
     for number in range(40):
         talk.say(f"owl {'owl ' * (number % 5)}{number}", "user" if number % 3 else "assistant", day=number % 10)
     wanted = {"since": START + timedelta(days=2), "until": START + timedelta(days=5), "roles": ["user"]}
@@ -215,7 +218,7 @@ def test_a_time_in_which_little_was_said_is_searched_like_any_other(
 
 
 def test_filters_do_not_empty_the_result(open_talk: Talks) -> None:
-    talk = open_talk(settings=SearchSettings(candidates=10))
+    talk = open_talk(settings=SearchSettings(), candidates=10)
     rare = [talk.say(f"a bird {number}", "system") for number in range(3)]
     for _ in range(150):
         talk.say("owl owl owl", "assistant")
@@ -251,7 +254,7 @@ def test_diversity_brings_others_forward(open_talk: Talks) -> None:
 
 
 def test_the_limit_is_kept_and_reached(open_talk: Talks) -> None:
-    talk = open_talk(settings=SearchSettings(candidates=10))
+    talk = open_talk(settings=SearchSettings(), candidates=10)
     for number in range(40):
         talk.say(f"owl {number}")
     for limit in (1, 7, 25, 40):
@@ -274,7 +277,7 @@ def test_what_cannot_be_done_is_refused(open_talk: Talks) -> None:
         talk.find("owl", mmr_lambda=1.5)
     with pytest.raises(InputError, match="no time zone"):
         talk.find("owl", since=datetime(2026, 1, 1))  # noqa: DTZ001
-    with pytest.raises(InputError, match="vectors of other"):
+    with pytest.raises(InputError, match="vectors by other"):
         MemorySearch(talk.store, talk.embedder, VectorIndex(talk.store, "other", 26))
 
 
@@ -307,7 +310,7 @@ def test_what_was_said_at_a_named_time_comes_first_though_nothing_else_tells_it_
 
 
 def test_what_was_said_at_a_named_time_is_looked_at_though_neither_words_nor_meaning_find_it(open_talk: Talks) -> None:
-    talk = open_talk(settings=SearchSettings(candidates=10, user_boost=1.0))
+    talk = open_talk(settings=SearchSettings(user_boost=1.0), candidates=10)
     talk.say("a quizzical owl", day=59)
     for number in range(200):
         talk.say(f"owl {chr(ord('a') + number % 26) * (number % 5)}", day=1)
@@ -334,14 +337,13 @@ def test_who_is_named_in_the_question_is_found_speaking_before_being_spoken_of(o
 
 
 def test_a_close_wish_is_looked_at_though_neither_words_nor_meaning_find_it(open_talk: Talks) -> None:
-    settings = SearchSettings(candidates=10, user_boost=1.0)
-    talk, wish = open_talk(settings=settings), "Never wake a quizzical owl"
+    talk, wish = open_talk(settings=SearchSettings(user_boost=1.0), candidates=10), "Never wake a quizzical owl"
     talk.say(wish)
     for _ in range(60):
         talk.say("zzz")
         talk.say("owl")
     assert [hit.chunk.text for hit in talk.hits("owl", limit=25) if hit.is_wish] == [wish]
-    alike = MemorySearch(talk.store, talk.embedder, talk.index, msgspec.structs.replace(settings, wish_boost=1.0))
+    alike = MemorySearch(talk.store, talk.embedder, talk.index, ALIKE, candidates=10)
     assert wish not in [hit.chunk.text for hit in alike.search("owl", limit=25)]
 
 

@@ -131,4 +131,6 @@ def test_a_flipped_bit_is_noticed_or_changes_nothing_and_what_is_in_rows_is_repa
 
 
 def is_of_the_file_itself(finding: str) -> bool:
-    return any(words in finding for words in ("SQLite finds", "the form that", "malformed", "words", "no such column"))
+    return any(
+        words in finding for words in ("SQLite reports", "the schema", "malformed", "word index", "no such column")
+    )

@@ -171,7 +171,7 @@ def test_a_reader_that_does_not_end_is_said_and_the_rest_is_done_when_it_has(pat
         store.delete([key], "test")
         reader.execute("BEGIN")
         reader.execute("SELECT count(*) FROM chunks").fetchone()
-        with pytest.raises(StoreUnavailable, match="out of the memory, but its bytes are still in the file"):
+        with pytest.raises(StoreUnavailable, match="removed from the memory, but its bytes are still in the file"):
             store.forget([key], "test")
         assert store.chunk(key) is None
         with closing(SqliteStore(path, timeout_s=0.05)) as early:

@@ -73,7 +73,7 @@ def test_a_damaged_window_is_marked_in_the_servers_list_and_says_what_can_be_don
             connection.commit()
         problems = {entry["name"]: entry["problem"] for entry in one.get("/api/windows")}
         assert problems["sound"] == ""
-        assert "What was saved of the window broken is damaged; delete the window, or" in problems["broken"]
+        assert "The saved state of the window broken is damaged; delete the window, or" in problems["broken"]
         response = one.http.get(f"/api/windows/{window}")
         assert response.status_code == 503
         assert problems["broken"] in response.text.replace("\\", "")
@@ -97,11 +97,13 @@ def test_a_window_with_a_damaged_burial_can_be_deleted(store: SqliteStore) -> No
 def test_repair_sets_a_damaged_chunk_aside_word_for_word_and_everything_else_works(store: SqliteStore) -> None:
     written_texts(store, "the first", "the sea is salty", "the third")
     damage(store, "UPDATE chunks SET text = replace(text, 'salty', 'sweet') WHERE id = 2")
-    with pytest.raises(StoreDamaged, match=r"the chunk with id 2 .*`halo-weave memory repair` sets aside"):
+    with pytest.raises(
+        StoreDamaged, match=r"the chunk with id 2 .*`halo-weave memory repair` sets the damaged rows aside"
+    ):
         store.chunks_from(0, 10)
     repaired = store.repair()
     assert [(one.what, one.problem) for one in repaired.set_aside] == [
-        ("chunk 3:0 (user)", "the chunk with id 2 is not what was written")
+        ("chunk 3:0 (user)", "the chunk with id 2 does not match its checksum")
     ]
     assert [stored.chunk.text for stored in store.chunks_from(0, 10)] == ["the first", "the third"]
     assert [match.id for match in store.search_words(["the"], 5)] == [1, 3]
@@ -146,7 +148,7 @@ def test_what_was_merged_into_a_damaged_chunk_is_a_chunk_of_its_own_again_but_st
     store.delete([second[0].key], "test")
     damage(store, "UPDATE chunks SET time = time + 1 WHERE id IN (1, 3)")
     repaired = store.repair()
-    assert any("is one of its own again" in sentence for sentence in repaired.mended)
+    assert any("is separate again" in sentence for sentence in repaired.mended)
     found = {stored.chunk.key: stored.chunk.deleted for stored in store.chunks_from(0, 9)}
     assert found == {first[1].key: False, second[1].key: True, second[2].key: False}
     assert store.verify() == []
@@ -194,7 +196,7 @@ def test_a_damaged_vector_counts_as_missing_and_is_noticed(store: SqliteStore) -
     damage(store, f"UPDATE vectors SET vector = zeroblob(16) WHERE chunk = {ids[1]}")
     assert store.vectors_since(EMBEDDER, 0).ids.tolist() == [ids[0], ids[2]]
     assert store.vectors_by_ids(EMBEDDER, ids)[0].tolist() == [ids[0], ids[2]]
-    assert store.verify() == [f"A vector of the chunk with id {ids[1]} is not what was written."]
+    assert store.verify() == [f"A vector of the chunk with id {ids[1]} does not match its checksum."]
     assert store.repair().vectors == 1
     assert store.ids_without_vector(EMBEDDER) == [ids[1]]
     assert store.verify() == []
@@ -221,7 +223,7 @@ def test_a_memory_from_before_all_rows_had_checksums_gets_them_and_damage_stays_
         connection.execute("UPDATE audit SET origin = CAST(x'ff' AS TEXT) WHERE id = 1")
         connection.execute(f"PRAGMA user_version = {version_before('CREATE TABLE damaged')}")
     with closing(SqliteStore(store.path)) as again:
-        assert again.verify() == ["Entry 1 of the log is not what was written."]
+        assert again.verify() == ["Entry 1 of the log does not match its checksum."]
 
 
 def test_what_was_set_aside_is_forgotten_with_what_has_its_positions(store: SqliteStore) -> None:
@@ -268,15 +270,15 @@ def test_the_commands_say_what_was_damaged_and_show_it_afterwards(
         assert cli.main(list(arguments)) == code
         return capsys.readouterr().out
 
-    assert "The chunk with id 2 is not what was written." in shown("memory", "verify", code=1)
+    assert "The chunk with id 2 does not match its checksum." in shown("memory", "verify", code=1)
     out = shown("export", str(tmp_path / "out.jsonl"), "--skip-damaged")
-    assert "1 damaged record left out:\n  chunk 3:0 (user): the chunk with id 2 is not what was written\n" in out
+    assert "1 damaged record skipped:\n  chunk 3:0 (user): the chunk with id 2 does not match its checksum\n" in out
     assert "nothing was changed" in shown("memory", "repair", "--dry-run")
     assert json.loads(shown("memory", "repair", "--dry-run", "--json"))["set_aside"][0]["what"] == "chunk 3:0 (user)"
     assert "1 damaged row set aside:\n  chunk 3:0 (user): the chunk with id 2" in shown("memory", "repair")
     assert "text: 3 bytes, 68ff69" in shown("memory", "damaged")
     assert json.loads(shown("memory", "damaged", "--json"))[0]["source"] == "chunks"
-    assert shown("memory", "repair") == "Nothing is damaged; nothing was changed.\n"
+    assert shown("memory", "repair") == "No damage found; nothing was changed.\n"
     shown("memory", "verify")
     assert damaged_path.exists()
 

@@ -284,7 +284,8 @@ def test_a_newer_memory_is_refused_in_one_sentence_and_not_touched(filled: Path)
         connection.execute("PRAGMA user_version = 99")
     before = filled.read_bytes()
     with pytest.raises(
-        StoreTooNew, match=rf"has version 99, but this program knows versions up to {len(MIGRATIONS)}; update"
+        StoreTooNew,
+        match=rf"has version 99, but this version of Halo Weave reads versions up to {len(MIGRATIONS)}; update",
     ) as caught:
         SqliteStore(filled)
     assert str(caught.value).count(".") - str(filled).count(".") == 1
@@ -305,7 +306,7 @@ def test_another_programs_database_is_named_and_not_touched(path: Path) -> None:
     with raw(path) as connection:
         connection.execute("CREATE TABLE songs (name TEXT)")
     before = path.read_bytes()
-    with pytest.raises(StoreDamaged, match="is a database, but not a memory of Halo Weave"):
+    with pytest.raises(StoreDamaged, match="is a database, but not a Halo Weave memory"):
         SqliteStore(path)
     assert path.read_bytes() == before
 
@@ -313,14 +314,14 @@ def test_another_programs_database_is_named_and_not_touched(path: Path) -> None:
 def test_an_empty_file_is_not_taken_for_a_new_memory(path: Path) -> None:
     path.parent.mkdir()
     path.touch()
-    with pytest.raises(StoreDamaged, match="is empty, which a memory never is"):
+    with pytest.raises(StoreDamaged, match="is empty and therefore not a memory"):
         SqliteStore(path)
 
 
 def test_a_journal_without_its_memory_is_not_given_to_a_new_one(path: Path) -> None:
     path.parent.mkdir()
     path.with_name("halo.db-wal").write_bytes(b"somebody's last words")
-    with pytest.raises(StoreDamaged, match=r"is missing, but its journal halo\.db-wal is there"):
+    with pytest.raises(StoreDamaged, match=r"is missing, but its journal halo\.db-wal exists"):
         SqliteStore(path)
     assert not path.exists()
 
@@ -334,7 +335,7 @@ def test_a_folder_in_the_files_place_is_a_clear_error(path: Path) -> None:
 @pytest.mark.parametrize("missing_bytes", [4096, 10_000, 100_000])
 def test_a_truncated_memory_is_a_clear_error(filled: Path, missing_bytes: int) -> None:
     os.truncate(filled, filled.stat().st_size - missing_bytes)
-    with pytest.raises(StoreDamaged, match=r"is damaged .*; restore a backup of it"):
+    with pytest.raises(StoreDamaged, match=r"is damaged .*; restore a backup"):
         everything(filled)
 
 
@@ -372,7 +373,7 @@ def test_a_single_flipped_bit_in_what_was_said_is_noticed(filled: Path) -> None:
     place = content.rindex(b" running")
     content[place + 1] ^= 1
     filled.write_bytes(content)
-    with pytest.raises(StoreDamaged, match=r"the chunk with id \d+ is not what was written"):
+    with pytest.raises(StoreDamaged, match=r"the chunk with id \d+ does not match its checksum"):
         everything(filled)
 
 
@@ -384,22 +385,22 @@ def test_verify_says_what_is_wrong(filled: Path) -> None:
         "UPDATE counters SET next_position = x'0101'": "The next position would be 1",
         "UPDATE counters SET next_turn = x'0101'": "The next turn would be 1",
         "UPDATE counters SET change = 0": "The change number is 0",
-        "UPDATE chunks SET time = time + 1 WHERE id = 3": "The chunk with id 3 is not what was written",
-        "UPDATE chunks SET first_position = x'0103' WHERE id = 5": "which another one has",
-        "INSERT INTO words (words, rowid, text) SELECT 'delete', id, text FROM chunks WHERE id = 4": "words lacks",
-        "INSERT INTO words (rowid, text) VALUES (4, 'more')": "not in step with the texts",
-        "UPDATE chunks SET merged_into = 9999 WHERE id = 5": "refers to something that is not in chunks",
+        "UPDATE chunks SET time = time + 1 WHERE id = 3": "The chunk with id 3 does not match its checksum",
+        "UPDATE chunks SET first_position = x'0103' WHERE id = 5": "which another chunk has",
+        "INSERT INTO words (words, rowid, text) SELECT 'delete', id, text FROM chunks WHERE id = 4": "word index lacks",
+        "INSERT INTO words (rowid, text) VALUES (4, 'more')": "word index does not match the texts",
+        "UPDATE chunks SET merged_into = 9999 WHERE id = 5": "refers to a missing row of chunks",
         "DELETE FROM outlines WHERE id = 7": "There is no outline of the chunk with id 7",
         "INSERT INTO outlines SELECT 999, turn, role, turn, time, 0, NULL FROM chunks WHERE id = 7": "id 999.",
         "UPDATE outlines SET deleted = 1 WHERE id = 7": "There is a wrong outline of the chunk with id 7",
-        "UPDATE outlines SET opening = 'Ada: ' WHERE id = 7": "has another beginning than its turn",
-        "DELETE FROM settings WHERE name = 'identity'": "it has lost its identity",
-        "INSERT INTO forgotten SELECT id, turn, number, role, NULL, 1, 0 FROM chunks WHERE id = 6": "was forgotten.",
-        "INSERT INTO forgotten VALUES (999, x'0101', 99, 'user', x'0103', 1, 0)": "which another one has",
-        "INSERT INTO windows VALUES ('w', 'Window', x'00', 1, 0, 0)": "The window w is not what was saved",
-        "INSERT INTO journal VALUES (1, 'w', x'0101', x'00', 0)": "journal of the window w is not what was written",
-        f"INSERT INTO burials VALUES {BURIAL}": "A burial in the window w is not what was saved",
-        f"INSERT INTO burials VALUES {BURIAL} -- again": "burials of the window w, which is not there",
+        "UPDATE outlines SET opening = 'Ada: ' WHERE id = 7": "does not match the beginning of its turn",
+        "DELETE FROM settings WHERE name = 'identity'": "its identity is missing",
+        "INSERT INTO forgotten SELECT id, turn, number, role, NULL, 1, 0 FROM chunks WHERE id = 6": "removed chunk.",
+        "INSERT INTO forgotten VALUES (999, x'0101', 99, 'user', x'0103', 1, 0)": "which another chunk has",
+        "INSERT INTO windows VALUES ('w', 'Window', x'00', 1, 0, 0)": "The window w does not match its checksum",
+        "INSERT INTO journal VALUES (1, 'w', x'0101', x'00', 0)": "journal of the window w does not match its checksum",
+        f"INSERT INTO burials VALUES {BURIAL}": "A burial in the window w does not match its checksum",
+        f"INSERT INTO burials VALUES {BURIAL} -- again": "burials of the window w, which does not exist",
     }
     healthy = filled.read_bytes()
     for statement, finding in wrong.items():
@@ -438,7 +439,7 @@ def test_vectors_of_deleted_chunks_are_found_by_verify(filled: Path) -> None:
     with closing(SqliteStore(filled)) as store:
         findings = store.verify()
     assert "The chunk with id 2 is deleted or merged, but still has a vector." in findings
-    assert "The vector of made-up for the chunk with id 3 has a wrong length." in findings
+    assert "The vector of made-up for the chunk with id 3 has the wrong length." in findings
 
 
 @contextmanager
@@ -497,7 +498,7 @@ def test_a_read_only_memory_in_use_can_be_read_but_not_written(protected: Path) 
 
 
 def test_a_new_memory_in_a_protected_folder_is_a_clear_error(protected: Path) -> None:
-    with without_privileges(), pytest.raises(StoreUnavailable, match="may not be read or made"):
+    with without_privileges(), pytest.raises(StoreUnavailable, match="cannot be read or created"):
         SqliteStore(protected.with_name("other.db"))
 
 
@@ -526,7 +527,7 @@ def test_sqlites_words_for_a_full_disk_become_ours(filled: Path) -> None:
             connection.execute("CREATE TABLE more AS SELECT * FROM chunks")
     error = store_error(filled, caught.value)
     assert isinstance(error, StoreUnavailable)
-    assert "There is no room left on the disk" in str(error)
+    assert "is full; nothing" in str(error)
 
 
 def test_sqlites_words_for_a_contradiction_become_ours(filled: Path) -> None:
@@ -573,7 +574,7 @@ def test_a_backup_never_takes_the_place_of_a_file(filled: Path, tmp_path: Path) 
     letter.write_text("dear")
     with closing(SqliteStore(filled)) as store:
         for target in (letter, filled):
-            with pytest.raises(InputError, match="There is a file at"):
+            with pytest.raises(InputError, match="already exists"):
                 store.backup(target)
         with pytest.raises(StoreUnavailable, match="cannot be written"):
             store.backup(tmp_path / "nowhere" / "backup.db")

@@ -82,21 +82,24 @@ def test_no_byte_of_a_cleared_tree_is_left(path: Path) -> None:
     [
         (
             "UPDATE tree SET content = '2' WHERE path = 'a' AND version = 2",
-            "Version 2 of the memory at 'a' is not what",
+            "Version 2 of the memory at 'a' does not match",
         ),
-        ("UPDATE tree SET origin = 'x' WHERE path = 'a' AND version = 1", "Version 1 of the memory at 'a' is not what"),
-        ("UPDATE tree_heads SET accessed = 5", "What is noted of the memory at 'a' is not what was saved"),
+        (
+            "UPDATE tree SET origin = 'x' WHERE path = 'a' AND version = 1",
+            "Version 1 of the memory at 'a' does not match",
+        ),
+        ("UPDATE tree_heads SET accessed = 5", "The record of the memory at 'a' does not match its checksum"),
         ("UPDATE tree_heads SET version = 1", "Version 1 of the memory at 'a' is not its last one"),
-        ("DELETE FROM tree_heads", "'a' has versions, but none of them is noted as its last"),
+        ("DELETE FROM tree_heads", "'a' has versions, but none is recorded as the last"),
         (
             "DELETE FROM tree WHERE version = 1",
             "a snapshot of version 1 of the memory at 'a', which has no such version",
         ),
-        ("UPDATE snapshot_chunks SET text = replace(text, 's', 't')", "of the snapshots is not what was saved"),
-        ("UPDATE snapshot_chunks SET vector = x'00000000'", "of the snapshots is not what was saved"),
-        ("DELETE FROM snapshot_chunks WHERE id = 1", "Chunk 1 of a snapshot is not there"),
-        ("DELETE FROM tree_snapshots WHERE id = 1", "Chunk 1 of the snapshots is in none of them"),
-        ("UPDATE tree_snapshots SET similarity = 0.75", "in a snapshot of the memory at 'a' is not what"),
+        ("UPDATE snapshot_chunks SET text = replace(text, 's', 't')", "of the snapshots does not match its checksum"),
+        ("UPDATE snapshot_chunks SET vector = x'00000000'", "of the snapshots does not match its checksum"),
+        ("DELETE FROM snapshot_chunks WHERE id = 1", "Chunk 1 of a snapshot is missing"),
+        ("DELETE FROM tree_snapshots WHERE id = 1", "Chunk 1 of the snapshots belongs to no snapshot"),
+        ("UPDATE tree_snapshots SET similarity = 0.75", "in a snapshot of the memory at 'a' does not match"),
     ],
 )
 def test_every_flipped_bit_is_noticed(path: Path, damage: str, words: str) -> None:
@@ -119,9 +122,9 @@ def test_what_is_damaged_is_not_given_out(path: Path) -> None:
         connection.execute("UPDATE snapshot_chunks SET text = upper(text)")
         connection.commit()
     with closing(SqliteStore(path)) as store:
-        with pytest.raises(StoreDamaged, match="the memory at 'a' is not what was saved"):
+        with pytest.raises(StoreDamaged, match="the memory at 'a' does not match its checksum"):
             store.tree_entry("a")
-        with pytest.raises(StoreDamaged, match="of the snapshots is not what was saved"):
+        with pytest.raises(StoreDamaged, match="of the snapshots does not match its checksum"):
             store.tree_snapshot("a", 1)
 
 

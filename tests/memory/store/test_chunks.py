@@ -45,7 +45,7 @@ def test_a_key_is_written_once_and_a_second_time_is_a_conflict(store: Store) -> 
     (chunk,) = written_turn(store)
     later = store.reserve(10)
     again = made_up_chunk(chunk.key.turn, first=later.position_start, count=9)
-    with pytest.raises(StoreConflict, match=r"Chunk 1:0 \(user\) is in the memory already; nothing was written"):
+    with pytest.raises(StoreConflict, match=r"Chunk 1:0 \(user\) is already in the memory; nothing was written"):
         store.write_chunks([again])
     assert chunks_of(store.chunks_from(0, 10)) == [chunk]
 

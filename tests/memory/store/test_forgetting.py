@@ -35,7 +35,7 @@ def test_only_what_is_deleted_can_be_forgotten(store: Store) -> None:
     deleted, living = written_turn(store, chunks=2)
     store.delete([deleted.key], "test")
     before, number = store.chunks_from(0, 5), store.change_number()
-    with pytest.raises(InputError, match=r"Chunk 1:1 \(user\) is not deleted, .*; nothing was changed"):
+    with pytest.raises(InputError, match=r"Chunk 1:1 \(user\) is not deleted; .* Nothing was changed"):
         store.forget([deleted.key, living.key], "test")
     with pytest.raises(InputError, match=r"no chunk 77:0 \(user\); nothing was changed"):
         store.forget([deleted.key, ChunkKey(77, 0, "user")], "test")
@@ -67,10 +67,12 @@ def test_keys_and_positions_of_a_forgotten_chunk_are_never_used_again(store: Sto
     store.forget([chunk.key], "test")
     later = store.reserve(10)
     assert later.position_start == chunk.end_position
-    with pytest.raises(StoreConflict, match="was forgotten, and its key is never used again; nothing was written"):
+    with pytest.raises(
+        StoreConflict, match="was permanently removed, and its key is never reused; nothing was written"
+    ):
         store.write_chunks([made_up_chunk(chunk.key.turn, chunk.key.index, first=later.position_start)])
     for first, count in ((chunk.first_position, 1), (chunk.end_position - 1, 3)):
-        with pytest.raises(StoreConflict, match="were forgotten and are never used again; nothing was written"):
+        with pytest.raises(StoreConflict, match="were permanently removed and are never reused; nothing was written"):
             store.write_chunks([made_up_chunk(later.turn_user, first=first, count=count)])
     store.write_chunks([made_up_chunk(later.turn_user, first=chunk.end_position)])
     assert one(store.chunk(before.key)) == before
@@ -86,7 +88,7 @@ def test_what_was_merged_into_a_forgotten_chunk_goes_with_it(store: Store) -> No
     assert store.merged_from(0, 10) == []
     assert chunks_of(store.chunks_from(0, 10)) == [other]
     for key in (second.key, third.key):
-        with pytest.raises(StoreConflict, match="was forgotten"):
+        with pytest.raises(StoreConflict, match="was permanently removed"):
             store.write_chunks([made_up_chunk(key.turn, key.index, first=store.reserve(9).position_start)])
     assert store.verify() == []
 

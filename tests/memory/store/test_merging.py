@@ -47,7 +47,7 @@ def test_a_key_that_was_merged_away_is_never_used_again(store: Store) -> None:
     left, right = written_turn(store, chunks=2)
     store.merge(left.key, right.key, "test")
     later = store.reserve(10)
-    with pytest.raises(StoreConflict, match="is in the memory already"):
+    with pytest.raises(StoreConflict, match="is already in the memory"):
         store.write_chunks([made_up_chunk(right.key.turn, right.key.index, first=later.position_start)])
     with pytest.raises(InputError, match="was merged into the one before it"):
         store.delete([right.key], "test")

@@ -62,7 +62,7 @@ def test_another_version_than_expected_is_a_conflict_and_changes_nothing(
 ) -> None:
     store, other = open_again(), open_again()
     put(other, DOCUMENT, 0)
-    with pytest.raises(StoreConflict, match=rf"at version 1, not {version}: .*nothing was written"):
+    with pytest.raises(StoreConflict, match=rf"at version 1, not {version}: .*Nothing was written"):
         put(store, "{}", version)
     assert store.notes() == other.notes()
     assert store.notes().document == DOCUMENT
@@ -116,9 +116,9 @@ def test_a_backup_has_the_notes(store: Store, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "finding"),
     [
-        ("UPDATE notes SET document = '{}' WHERE version = 1", "Version 1 of the notes is not what was written."),
-        ("UPDATE notes SET origin = 'nobody' WHERE version = 2", "Version 2 of the notes is not what was written."),
-        ("DELETE FROM notes WHERE version = 1", "Of the notes, version 2 comes where version 1 should be."),
+        ("UPDATE notes SET document = '{}' WHERE version = 1", "Version 1 of the notes does not match its checksum."),
+        ("UPDATE notes SET origin = 'nobody' WHERE version = 2", "Version 2 of the notes does not match its checksum."),
+        ("DELETE FROM notes WHERE version = 1", "The notes have version 2 in the place of version 1."),
     ],
 )
 def test_verify_finds_notes_that_are_not_what_was_written(tmp_path: Path, damage: str, finding: str) -> None:

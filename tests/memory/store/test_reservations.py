@@ -72,5 +72,5 @@ def test_advancing_never_goes_back(store: Store) -> None:
     store.advance(next_turn=5, next_position=5)
     reservation = store.reserve(1)
     assert (reservation.turn_user, reservation.position_start) == (100, 1000)
-    with pytest.raises(InputError, match="below 0"):
+    with pytest.raises(InputError, match="is negative"):
         store.advance(next_turn=-1, next_position=0)

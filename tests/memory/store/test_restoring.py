@@ -70,10 +70,10 @@ def test_all_records_are_restored_or_none(store: Store) -> None:
     (there,) = written_turn(store)
     new = Record(made_up_chunk(50, first=5000))
     bad = {
-        "is in the memory already": Record(msgspec.structs.replace(there, first_position=5500)),
+        "is already in the memory": Record(msgspec.structs.replace(there, first_position=5500)),
         "positions 0 to 4": Record(made_up_chunk(51, first=4)),
         "was never reserved": Record(made_up_chunk(60, first=5500)),
-        "is not part of the one": Record(made_up_chunk(50, 1, first=5500), merged_into=0),
+        "is not part of the chunk": Record(made_up_chunk(50, 1, first=5500), merged_into=0),
     }
     before, stats = store.chunks_from(0, 10), store.stats()
     for reason, record in bad.items():

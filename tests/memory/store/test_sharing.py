@@ -79,5 +79,5 @@ def test_a_closed_store_says_so(store: Store) -> None:
     store.close()
     store.close()
     for action in (lambda: store.reserve(1), lambda: store.change_number(), lambda: store.verify()):
-        with pytest.raises(StoreUnavailable, match="was closed"):
+        with pytest.raises(StoreUnavailable, match="has been closed"):
             action()

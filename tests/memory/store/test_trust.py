@@ -246,7 +246,7 @@ def test_a_full_disk_is_said_and_takes_nothing_that_was_acknowledged(tmp_path: P
         output, _ = worker.communicate()
     lines = lines_of(output)
     assert lines[-1]["failed"] == "StoreUnavailable"
-    assert "no room left" in lines[-1]["message"]
+    assert "is full" in lines[-1]["message"]
     written = {line["turn"] for line in lines if line.get("did") == "write"}
     assert written
     assert all(len(store.chunks_of_turn(turn)) == CHUNKS for turn in written)

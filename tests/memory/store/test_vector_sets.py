@@ -69,6 +69,6 @@ def test_the_vectors_that_serve_cannot_be_dropped(store: Store) -> None:
     (chunk_id,) = written_texts(store, "one")
     store.put_vectors(EMBEDDER, {chunk_id: vector(1, 0)})
     store.serve_embedder(EMBEDDER)
-    with pytest.raises(InputError, match="let another embedder serve first; nothing was changed"):
+    with pytest.raises(InputError, match=r"switch to another embedder first\. Nothing was changed"):
         store.drop_vectors(EMBEDDER)
     assert store.stats().vectors == {EMBEDDER: 1}

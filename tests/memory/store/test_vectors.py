@@ -63,7 +63,7 @@ def test_vectors_of_another_form_are_refused_and_none_is_kept(store: Store, bad:
 @pytest.mark.parametrize("bad", [vector(), np.zeros((2, 2), dtype=np.float16), np.zeros(2, dtype=np.int32)])
 def test_an_embedder_cannot_begin_with_what_is_no_vector(store: Store, bad: Any) -> None:
     (chunk_id,) = written_texts(store, "one")
-    with pytest.raises(InputError, match="not a row of float16 or float32"):
+    with pytest.raises(InputError, match="not an array of float16 or float32"):
         store.put_vectors(EMBEDDER, {chunk_id: bad})
     assert store.stats().vectors == {}
 

@@ -425,7 +425,7 @@ def test_a_folder_that_cannot_be_written_leaves_search_exact(memory: Memory, cap
     index = memory.index()
     index.wait_until_built()
     assert memory.recall(index) == 1
-    assert "could not be made" in caplog.text
+    assert "Cannot build" in caplog.text
     index.close()
 
 

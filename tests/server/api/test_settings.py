@@ -44,13 +44,13 @@ def test_each_value_tells_where_it_is_from(server: Served) -> None:
 
 
 def test_a_change_keeps_what_a_person_wrote(server: Served, tmp_path: Path) -> None:
-    server.call("PUT", "/api/settings", {"generation.temperature": 1, "weave.budget_share": 0.5})
+    server.call("PUT", "/api/settings", {"generation.temperature": 1, "weave.recent_share": 0.5})
     text = (tmp_path / "config.toml").read_text()
     assert "# my settings" in text
     assert "# rather calm" in text
     assert '# stop = ["a"]' in text
     assert tomllib.loads(text)["generation"]["temperature"] == 1.0
-    assert tomllib.loads(text)["weave"]["budget_share"] == 0.5
+    assert tomllib.loads(text)["weave"]["recent_share"] == 0.5
 
 
 def test_null_brings_the_default_back(server: Served, tmp_path: Path) -> None:
@@ -68,6 +68,13 @@ def test_what_is_not_allowed_changes_nothing(server: Served, tmp_path: Path) -> 
         {"generation": {"temperature": 1}},
     ):
         assert server.call("PUT", "/api/settings", bad, status=400)["error"]
+    assert (tmp_path / "config.toml").read_text() == WRITTEN
+
+
+def test_a_former_setting_is_refused_with_what_replaced_it(server: Served, tmp_path: Path) -> None:
+    answer = server.call("PUT", "/api/settings", {"weave.budget_share": 0.5}, status=400)
+    assert "no longer a setting" in answer["error"]
+    assert "weave.budget_tokens" in answer["error"]
     assert (tmp_path / "config.toml").read_text() == WRITTEN
 
 

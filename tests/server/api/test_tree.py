@@ -56,9 +56,9 @@ def test_the_later_of_two_pages_sees_a_conflict(server: Served) -> None:
         save(server, "a", version, expected_version=version)
     body = {"path": "a", "content": "lost?", "expected_version": 1}
     refused = server.call("PUT", "/api/tree/entry", body, status=409)
-    assert "has version 2 by now, not 1" in refused["error"]
+    assert "is at version 2, not 1" in refused["error"]
     refused = server.post("/api/tree/restore", {"path": "a", "version": 1, "expected_version": 1}, status=409)
-    assert "has version 2 by now" in refused["error"]
+    assert "is at version 2" in refused["error"]
     assert server.get("/api/tree/entry?path=a")["content"] == 1
 
 

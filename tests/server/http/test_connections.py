@@ -217,7 +217,7 @@ def test_a_message_is_logged_once_a_minute_with_a_count() -> None:
     now = 61.0
     for _ in range(1000):
         logger.warning("accept() %s", "failed")
-    assert written == ["accept() failed", "something else", "accept() failed (999 more like this were left out)"]
+    assert written == ["accept() failed", "something else", "accept() failed (999 similar messages were suppressed)"]
 
 
 def test_failures_of_different_kinds_are_no_repetition() -> None:

@@ -139,7 +139,7 @@ def test_strangers_learn_only_whether_the_model_can_be_used(tmp_path: Path) -> N
         until(lambda: one.program.keeper.standing.state == "away")
         answer = client.get("/readyz")
         assert answer.status_code == 503
-        assert answer.text == "The model cannot be used; /api/status says why.\n"
+        assert answer.text == "The model is not available; see /api/status.\n"
         assert "secret.gguf" in one.get("/api/status")["engine"]["text"]
 
 

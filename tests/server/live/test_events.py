@@ -150,7 +150,7 @@ def test_a_tab_that_is_behind_cannot_change_anything(server: Served) -> None:
         ("edit", {"turn": "1", "text": "x"}),
     ]:
         answer = server.post(f"/api/windows/{window}/{path}", body, headers=behind, status=409)
-        assert "behind" in answer["error"]
+        assert "out of date" in answer["error"]
     server.call("DELETE", f"/api/windows/{window}", headers=behind, status=409)
     assert server.get(f"/api/windows/{window}") == before
     server.post(f"/api/windows/{window}/chunks/1.0.user/pin", headers={"X-Halo-Seen": str(before["event"])})
@@ -223,7 +223,7 @@ def test_connections_beyond_the_most_are_refused_until_others_end(
         assert ended.value.rcvd is not None
         assert (ended.value.rcvd.code, ended.value.rcvd.reason) == (
             TOO_MANY,
-            "2 connections are open already; close some tabs",
+            "2 connections are already open; close some tabs",
         )
 
     def is_let_in() -> bool:
@@ -262,7 +262,7 @@ def test_the_page_opens_before_the_model_is_loaded(tmp_path: Path) -> None:
         assert one.get("/api/windows")[0]["id"] == window
         assert one.http.get("/readyz").status_code == 503
         assert one.http.get("/").status_code == 200
-        assert "loaded" in one.get(f"/api/windows/{window}", status=503)["error"]
+        assert "loading" in one.get(f"/api/windows/{window}", status=503)["error"]
         with one.socket(f"/api/windows/{window}/events") as socket, one.socket("/api/events") as news:
             assert received(news)["state"]["status"]["engine"]["state"] == "loading"
             is_loaded.set()

@@ -263,7 +263,7 @@ def test_a_load_that_failed_is_tried_again_with_the_next_request(
     with served(tmp_path) as one:
         refused = one.http.post("/mcp", json={})
         assert refused.status_code == 500
-        assert refused.json() == {"error": "Something went wrong inside (MemoryError); the log says more."}
+        assert refused.json() == {"error": "Internal error (MemoryError); see the log for details."}
         assert run(list_tools) > 0
         assert len(loads) == 2
     assert "There is no room for it." in caplog.text

@@ -44,7 +44,7 @@ def test_a_link_works_once(tmp_path: Path, kind: str) -> None:
         assert len(answer.content) == offered["bytes"] == int(answer.headers["content-length"])
         assert answer.headers["content-disposition"] == f'attachment; filename="{offered["name"]}"'
         again = one.get(offered["link"], status=404)
-        assert "used already" in again["error"]
+        assert "has been used" in again["error"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -219,7 +219,7 @@ def test_what_is_sent_to_a_window_of_the_model_before_is_refused(tmp_path: Path)
         window = one.program.window(one.new_window())
         one.call("PUT", "/api/settings", {"engine.context_tokens": 2048})
         until(lambda: window not in one.program.open_windows())
-        with pytest.raises(WindowBusy, match="send it again"):
+        with pytest.raises(WindowBusy, match="send the message again"):
             one.program.send(window, lambda: pytest.fail("It was done."))
         assert one.program.feed(window).is_replaced
 

@@ -138,7 +138,7 @@ def test_two_messages_at_once_are_one_too_many(tmp_path: Path) -> None:
     with served(tmp_path, step_seconds=0.01) as one:
         window = one.new_window()
         one.post(f"/api/windows/{window}/messages", {"text": "first " * 20}, status=202)
-        assert "under way" in one.post(f"/api/windows/{window}/messages", {"text": "second"}, status=409)["error"]
+        assert "in progress" in one.post(f"/api/windows/{window}/messages", {"text": "second"}, status=409)["error"]
         one.post(f"/api/windows/{window}/stop", status=202)
         one.settled(window)
 

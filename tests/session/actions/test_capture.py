@@ -50,7 +50,7 @@ def test_forgetting_removes_captures_that_have_a_word_of_it_and_no_others(
         (chunk, *_) = hub.open("secret").life.context
     assert (captures / "secret" / INDEX_FILE).exists()
     assert cli.main(["memory", "forget", str(chunk.key.turn), "--yes"]) == 0
-    assert f"The capture {captures / 'secret'}, which had words of them, was removed." in capsys.readouterr().out
+    assert f"The capture {captures / 'secret'} contained this text and was removed." in capsys.readouterr().out
     assert [folder.name for folder in captures.iterdir()] == ["other"]
     assert len(list(Captured(captures / "other").steps())) > 1
 
@@ -113,10 +113,10 @@ def test_what_happens_in_the_window_is_captured_in_its_place(window: Window, tmp
 
 
 def test_a_folder_that_is_there_is_not_written_to(window: Window, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there already"):
+    with pytest.raises(InputError, match="already exists"):
         start_capture(window, tmp_path)
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="cannot be written"):
+    with pytest.raises(InputError, match="Cannot write the capture"):
         start_capture(window, tmp_path / "file" / "folder")
     assert window.recorder is None
 
@@ -125,7 +125,7 @@ def test_a_window_is_captured_once_at_a_time(window: Window, tmp_path: Path) -> 
     with pytest.raises(InputError, match="not being captured"):
         stop_capture(window)
     start_capture(window, tmp_path / "one")
-    with pytest.raises(InputError, match="captured already"):
+    with pytest.raises(InputError, match="already being captured"):
         start_capture(window, tmp_path / "two")
     stop_capture(window)
     start_capture(window, tmp_path / "two")
@@ -154,7 +154,7 @@ def test_a_full_disk_ends_the_capture_and_not_the_chat(tmp_path: Path) -> None:
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, before)
         assert (reply.ending, len(reply.text)) == ("length", len(stored_text(window.memory, 2)))
-        assert any("The capture ended: File too large" in notice for notice in notices(window))
+        assert any("The capture stopped: File too large" in notice for notice in notices(window))
         stop_capture(window)
         assert 0 < len(list(Captured(tmp_path / "captured").steps())) < 200
 
@@ -175,10 +175,10 @@ def test_what_was_cut_off_at_the_end_is_left_out(window: Window, tmp_path: Path,
 
 
 def test_what_is_no_capture_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no capture in"):
+    with pytest.raises(InputError, match="does not contain a capture"):
         Captured(tmp_path)
     (tmp_path / HEADER_FILE).write_text("{}")
-    with pytest.raises(InputError, match="not the header of a capture"):
+    with pytest.raises(InputError, match="not a valid capture header"):
         Captured(tmp_path)
     (tmp_path / HEADER_FILE).write_text(
         '{"format": 9, "program": "", "window": "", "name": "", "model": "", "scorer": "",'

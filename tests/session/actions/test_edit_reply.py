@@ -146,12 +146,12 @@ def test_words_that_stay_as_they_were_stay_pinned(window: Window) -> None:
 @pytest.mark.parametrize(
     ("turn", "text", "match"),
     [
-        (2, "Other words.", "Only the newest reply can be edited; delete an older one, or correct it in the conv"),
+        (2, "Other words.", "Only the newest reply can be edited; delete an older reply, or correct it in the conv"),
         (3, "Other words.", "Only the newest reply"),
         (77, "Other words.", "Only the newest reply"),
         (4, " \n", "The reply is empty; nothing was changed"),
-        (4, "half \ud83d", "half of a character at place 5; nothing was changed"),
-        (4, "word " * 4100, r"does not fit: with its question it takes \d+ tokens, .* nothing was changed"),
+        (4, "half \ud83d", "an unpaired surrogate at index 5; nothing was changed"),
+        (4, "word " * 4100, r"does not fit in the context of \d+ tokens: \d+ for the reply .* Nothing was changed"),
     ],
 )
 def test_what_cannot_be_edited_is_refused_and_changes_nothing(window: Window, turn: int, text: str, match: str) -> None:
@@ -167,13 +167,13 @@ def test_where_there_is_no_reply_none_can_be_edited(hub: Hub) -> None:
         actions.edit_reply(window, 2, "Words.")
     window.log.listen(lambda event: window.stop() if event.kind == "message" else None)
     turn = send(window, "Say nothing.").turn
-    with pytest.raises(InputError, match="There is no reply in the window empty"):
+    with pytest.raises(InputError, match="The window empty has no reply to edit"):
         actions.edit_reply(window, turn, "Words.")
 
 
 def test_a_reply_as_long_as_the_context_is_told_apart_from_one_that_is_too_long(tmp_path: Path) -> None:
     """Without a budget the rest makes room for it."""
-    settings = weave(budget_share=0.0)
+    settings = weave(budget_tokens=400)
     with opened_hub(tmp_path / "halo.db", EchoEngine(context_tokens=400), settings) as hub:
         window = hub.open("narrow")
         for _ in range(3):

@@ -16,12 +16,17 @@ from halo_weave.session.turn.turn import send
 from halo_weave.session.window.window import Window
 from support.windows import PLAIN, Clock, opened_hub, stored_text, with_section
 
-ON = with_section(PLAIN, "reflection", is_on=True, after_minutes=30.0, after_messages=2, prompt="Sum it all up.")
+ON = with_section(PLAIN, "reflection", is_on=True, after_minutes=30.0, prompt="Sum it all up.")
 
 
 @pytest.fixture
 def clock() -> Clock:
     return Clock()
+
+
+@pytest.fixture(autouse=True)
+def few_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reflection, "AFTER_MESSAGES", 2)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.errors import EngineError, InputError
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.actions.actions import edit_reply, merge
+from halo_weave.session.turn import tool_rounds
 from halo_weave.session.turn.turn import continue_reply, send
 from halo_weave.session.window.journal import Journal
 from halo_weave.session.window.words import Word
@@ -73,7 +74,7 @@ def test_what_a_tool_said_is_not_merged_with_what_the_model_said(tmp_path: Path)
         window = hub.open("main")
         turn = send(window, "My cat is Mia.").turn
         for index in (1, 2):
-            with pytest.raises(InputError, match="stays apart"):
+            with pytest.raises(InputError, match="stay separate"):
                 merge(window, ChunkKey(turn, index, "assistant"))
         assert len(living(window)) == 4
 
@@ -93,7 +94,7 @@ def test_code_and_open_tags_are_text(text: str, tmp_path: Path) -> None:
         window = hub.open("main")
         assert send(window, "How?").text == text
         assert events(window, "tool") == []
-        is_told = any("never ends the call" in notice for notice in notices(window))
+        is_told = any("unfinished tool call" in notice for notice in notices(window))
         assert is_told == (not text.endswith(("</tool>", "```\n", "~~~", "`.")))
 
 
@@ -104,7 +105,7 @@ def test_after_five_calls_the_next_is_refused_and_the_model_ends_without(tmp_pat
         reply = send(window, "Look.")
         outcomes = [told["is_error"] for told in events(window, "tool")]
         assert outcomes == [False] * 5 + [True]
-        assert "❌ no more than 5 calls in one reply" in reply.text
+        assert "❌ at most 5 tool calls per reply" in reply.text
         assert reply.text.endswith(f"6{call}")
         assert send(window, "Again.").text.startswith("You said")
 
@@ -112,12 +113,12 @@ def test_after_five_calls_the_next_is_refused_and_the_model_ends_without(tmp_pat
 @pytest.mark.parametrize(
     ("call", "reason"),
     [
-        ("<tool>rm -rf /</tool>", "no call that is understood"),
+        ("<tool>rm -rf /</tool>", "not a valid call"),
         ("<tool></tool>", "empty"),
-        ("<tool>jq '.[' notes.json</tool>", "jq says"),
+        ("<tool>jq '.[' notes.json</tool>", "jq reports"),
         ("<tool>jq '.' /etc/passwd</tool>", "notes.json"),
         ('<tool>{"name": "search_memory", "arguments": [1]}</tool>', "form"),
-        ('<tool>{"name": "search_memory"</tool>', "not JSON"),
+        ('<tool>{"name": "search_memory"</tool>', "not valid JSON"),
         ("<tool>search_memory()</tool>", "query"),
         ("<tool>search_memory('x', limit=100000)</tool>", "limit"),
         ("<tool>remember('x')</tool>", "no tool"),
@@ -153,10 +154,11 @@ def test_a_result_costs_no_more_than_it_may(tmp_path: Path) -> None:
         assert by_tools(window)[1].text.endswith(" …\n")
 
 
-def test_a_call_that_takes_too_long_is_left_behind(tmp_path: Path) -> None:
-    with hub_with_tools(tmp_path / "halo.db", [ENDLESS, "Without, then."], tools(seconds=0.3)) as hub:
+def test_a_call_that_takes_too_long_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tool_rounds, "CALL_TIMEOUT_S", 0.3)
+    with hub_with_tools(tmp_path / "halo.db", [ENDLESS, "Without, then."]) as hub:
         reply = send(hub.open("main"), "Try.")
-        assert "❌ it took longer than 0.3 s" in reply.text
+        assert "❌ timed out after 0.3 s" in reply.text
         assert reply.text.endswith("Without, then.")
 
 

@@ -12,7 +12,7 @@ from support.windows import PLAIN, opened_hub, weave, with_section
 
 USABLE = 4096
 SHORT_REPLIES, LONG_REPLIES = 200, USABLE - 400
-NO_BUDGET = {"budget_tokens": 0, "budget_share": 0.0}
+NO_BUDGET = {"budget_tokens": USABLE}
 
 
 @pytest.mark.parametrize(

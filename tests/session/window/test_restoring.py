@@ -223,15 +223,19 @@ def test_a_window_saved_with_settings_that_are_gone_opens_with_the_defaults_and_
         assert record is not None
         saved = decoded(record.state, record.name)
         chunks = tuple(msgspec.structs.replace(one, rows=3, state=one.state * 3) for one in saved.chunks)
-        gone = {"brightness.scorer": "far", "brightness.chance": 3}
+        gone = {"brightness.scorer": "far", "brightness.chance": 3, "weave.budget_share": 0.25}
         old = msgspec.structs.replace(
             saved, scorer="far", chunks=chunks, overrides={**gone, "generation.max_tokens": 70}
         )
         store.put_window(msgspec.structs.replace(record, state=encoded(old)))
     with reopened(path) as window:
         assert notices(window) == [
-            "This window's own setting brightness.scorer = far is unknown here; the program's is used.",
-            "This window's own setting brightness.chance = 3 is unknown here; the program's is used.",
+            "This window's setting brightness.scorer = far is not valid in this version; the program's setting is used "
+            "instead.",
+            "This window's setting brightness.chance = 3 is not valid in this version; the program's setting is used "
+            "instead.",
+            "weave.budget_share of this window is no longer a setting and is ignored: use weave.budget_tokens instead; "
+            "0 stands for half of the context.",
         ]
         assert window.overrides == {"generation.max_tokens": 70}
         assert window.scorer.name == SMALL.brightness.scorer
@@ -254,5 +258,5 @@ def test_an_interrupted_reply_can_be_answered_anew(path: Path) -> None:
         send(window, "Tell me of rivers.")
     with reopened(path, settings=PLAIN) as window:
         assert actions.regenerate(window).ending == "end"
-        with pytest.raises(InputError, match="not in the memory, or deleted already"):
+        with pytest.raises(InputError, match="not in the memory, or has already been deleted"):
             actions.delete(window, QUESTION)

@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from halo_weave.engine.echo import EchoEngine
+from halo_weave.session import tool_prompt
 from halo_weave.session.settings import ToolSettings
 from halo_weave.session.turn.turn import send
 from halo_weave.session.window.system_prompt import with_tools
@@ -17,7 +18,7 @@ from support.tool_windows import hub_with_tools, tools
 from support.windows import PLAIN, seen_text
 
 ALWAYS = ToolSettings(describe="always")
-ROOMY = ToolSettings(describe="always", description_tokens=100_000)
+ROOMY = 100_000
 
 
 def _toolbox(hub: object) -> Toolbox:
@@ -40,7 +41,7 @@ def test_every_example_in_the_description_works(writes_tool_calls: bool, tmp_pat
     with hub_with_tools(tmp_path / "halo.db") as hub:
         toolbox = _toolbox(hub)
         toolbox.run("save_memory", {"path": "User/Pets", "content": 1}, Asker("test"))
-        described = with_tools("", toolbox, ROOMY, _engine(writes_tool_calls=writes_tool_calls))
+        described = with_tools("", toolbox, ALWAYS, _engine(writes_tool_calls=writes_tool_calls), ROOMY)
         form = "tool_call" if writes_tool_calls else "tool"
         calls = re.findall(f"<{form}>(.+?)</{form}>", described)
         assert len(calls) >= 5
@@ -54,12 +55,11 @@ def test_every_example_in_the_description_works(writes_tool_calls: bool, tmp_pat
 @pytest.mark.parametrize("most", [0, 10, 60, 150, 300, 600])
 def test_it_costs_no_more_tokens_than_it_may(most: int, tmp_path: Path) -> None:
     engine = _engine()
-    settings = ToolSettings(describe="always", description_tokens=most)
     with hub_with_tools(tmp_path / "halo.db") as hub:
         toolbox = _toolbox(hub)
         for number in range(100):
             toolbox.run("save_memory", {"path": f"Place {number}/日本 {number}", "content": 1}, Asker("test"))
-        told = with_tools("", toolbox, settings, engine)
+        told = with_tools("", toolbox, ALWAYS, engine, most)
         few = 8  # line ends and the words before the tree
         assert len(engine.tokenize(told)) <= most + few
         assert "Place" in told or most < 600
@@ -86,9 +86,12 @@ def test_who_is_told(describe: str, trained: int, usable: int, is_told: bool, tm
         assert with_tools("Be kind.", _toolbox(hub), off, _engine(trained=trained, usable=usable)) == "Be kind."
 
 
-def test_a_tree_that_grows_does_not_make_the_model_read_everything_again(tmp_path: Path) -> None:
+def test_a_tree_that_grows_does_not_make_the_model_read_everything_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tool_prompt, "MOST_TOKENS", 2000)
     path = tmp_path / "halo.db"
-    settings = tools(PLAIN, describe="always", description_tokens=2000)
+    settings = tools(PLAIN, describe="always")
     replies = ["<tool>save_memory('Goals/Rome', 1)</tool>", "Saved.", "Yes."]
     with hub_with_tools(path, replies, settings) as hub:
         window = hub.open("main")
@@ -98,5 +101,5 @@ def test_a_tree_that_grows_does_not_make_the_model_read_everything_again(tmp_pat
     with hub_with_tools(path, settings=settings) as hub:
         window = hub.open("main")
         assert "Saved so far:\nGoals/\n  Rome" in seen_text(window)
-        window.set_overrides({"tools.tree_levels": 0})
+        window.set_overrides({"tools.describe": "never"})
         assert "Saved so far" not in seen_text(window)

@@ -33,7 +33,7 @@ def test_welcome_tells_model_context_and_abilities_and_the_way_to_a_better_model
     facts = EchoEngine().facts
     assert chat_command.welcome(facts, is_bundled=True).splitlines() == [
         "echo · context 4,096 tokens · attention yes · editing yes",
-        "The bundled model is very small and often wrong; use your own with --model your.gguf.",
+        "The bundled model is very small and often wrong. Use a larger one with --model your.gguf.",
     ]
     without = Abilities(attention=Ability(False, "the server sends none"), editing=Ability(True))
     shown = chat_command.welcome(msgspec.structs.replace(facts, abilities=without), is_bundled=False)
@@ -65,7 +65,7 @@ def test_what_a_tool_answers_stands_on_a_line_of_its_own(tmp_path: Path, capsys:
 def test_a_status_line_follows_each_reply_for_somebody_who_types(tmp_path: Path, capsys: Captured) -> None:
     with opened_chat(tmp_path) as chat:
         say(chat, "one")
-    assert capsys.readouterr().err.startswith("living ")
+    assert capsys.readouterr().err.startswith("context ")
     with opened_chat(tmp_path, is_typed=False) as chat:
         say(chat, "two")
     assert capsys.readouterr() == ("You said: two\n", "")
@@ -83,7 +83,7 @@ def test_what_only_looks_like_a_command_is_said(tmp_path: Path, capsys: Captured
 def test_an_unknown_command_says_so(tmp_path: Path, capsys: Captured) -> None:
     with opened_chat(tmp_path) as chat:
         say(chat, "/dance now")
-    assert capsys.readouterr() == ("", "There is no command /dance; /help lists what there is.\n")
+    assert capsys.readouterr() == ("", "Unknown command /dance; type /help for a list.\n")
 
 
 def test_what_could_not_be_sent_is_told_and_comes_back_to_the_prompt(tmp_path: Path, capsys: Captured) -> None:
@@ -94,7 +94,7 @@ def test_what_could_not_be_sent_is_told_and_comes_back_to_the_prompt(tmp_path: P
         assert chat.take_draft() == ""
         say(chat, "short")
     shown = capsys.readouterr()
-    assert shown.err.startswith("halo-weave: The message does not fit: ")
+    assert shown.err.startswith("halo-weave: The message does not fit in the context of 300 tokens: ")
     assert shown.out == "You said: short\n"
 
 
@@ -118,8 +118,8 @@ def test_a_cut_reply_and_a_silent_one_are_told(tmp_path: Path, capsys: Captured)
         say(chat, "one", "two")
     told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("(")]
     assert told == [
-        "(the model ended its turn without a word)",
-        "(cut at the longest reply; /continue goes on, --max-tokens allows longer ones)",
+        "(the model gave an empty reply)",
+        "(reached the maximum length; /continue for more, --max-tokens for longer replies)",
     ]
 
 
@@ -192,7 +192,7 @@ def test_an_engine_that_goes_away_in_a_reply_is_told_and_one_can_go_on(tmp_path:
         assert "halo-weave: The model is gone." in shown.err
         assert shown.out.startswith("a reply")
         assert chat.take_draft() == ""
-        assert "/continue tries to go on" in capsys.readouterr().err
+        assert "/continue to resume" in capsys.readouterr().err
         say(chat, "/continue", "two")
         assert living_texts(chat)[0] == "one"
     assert capsys.readouterr().out.startswith("and the rest\nYou said: two")
@@ -220,12 +220,12 @@ def test_a_reader_that_is_far_behind_still_gets_the_whole_reply(
 
 def test_a_restart_goes_on_in_the_same_window(tmp_path: Path, capsys: Captured) -> None:
     with opened_chat(tmp_path) as chat:
-        assert window_in_words(chat.window) == "Window main is new."
+        assert window_in_words(chat.window) == "New window main."
         say(chat, "one", "two")
         before = living_texts(chat)
     with opened_chat(tmp_path) as chat:
         assert living_texts(chat) == before == ["one", "You said: one", "two", "You said: two"]
         words = window_in_words(chat.window)
-        assert words.startswith("Window main: 4 chunks living, 0 buried; the last message was on 20")
+        assert words.startswith("Window main: 4 chunks in context, 0 archived; last message 20")
         say(chat, "three")
     assert capsys.readouterr().out.endswith("You said: three\n")

@@ -60,7 +60,7 @@ class TestWindows:
             assert [one.name for one in chat.hub.windows() if one.is_open] == ["other"]
             say(chat, "/window main")
             assert living_texts(chat) == ["one", "You said: one"]
-            assert "Window main: 2 chunks living" in capsys.readouterr().err
+            assert "Window main: 2 chunks in context" in capsys.readouterr().err
 
     def test_the_same_window_is_opened_anew(self, tmp_path: Path) -> None:
         with opened_chat(tmp_path) as chat:
@@ -79,7 +79,7 @@ class TestWindows:
                 say(other, "one")
             capsys.readouterr()
             say(chat, "two")
-            assert "Another program has changed this window; it is shown as it is now." in capsys.readouterr().err
+            assert "Another program changed this window; it has been reloaded." in capsys.readouterr().err
             assert living_texts(chat) == ["one", "You said: one", "two", "You said: two"]
 
     def test_a_window_without_a_name_is_refused_and_nothing_changes(self, tmp_path: Path, capsys: Captured) -> None:
@@ -96,8 +96,8 @@ class TestGraveyard:
         with opened_chat(tmp_path, settings=TIGHT) as chat:
             say(chat, "/graveyard", *FACTS)
             shown = capsys.readouterr()
-            assert shown.out.startswith("This window has buried nothing.\n")
-            assert "(buried 1:0: Lowest peak brightness" in shown.err
+            assert shown.out.startswith("Nothing in this window has been archived.\n")
+            assert "(archived 1:0: Left because it received least attention" in shown.err
             buried = graves(chat)
             assert (1, "user") in buried
             say(chat, "/graveyard")
@@ -105,9 +105,9 @@ class TestGraveyard:
             assert listed.count(" · peak ") == len(buried)
             assert "1:0 (user) · peak " in listed
             assert "The cat is called Mimi." in listed
-            assert "    Lowest peak brightness" in listed
+            assert "    Left because it received least attention" in listed
             say(chat, "/resurrect 1:0")
-            assert "(returned 1:0 “The cat is called Mimi.”: Asked for by hand)" in capsys.readouterr().err
+            assert "(returned 1:0 “The cat is called Mimi.”: Brought back by hand)" in capsys.readouterr().err
             assert living_texts(chat)[0] == FACTS[0]
             assert [chunk.key.turn for chunk in chat.window.life.context if chunk.is_pinned] == [1]
 
@@ -119,7 +119,7 @@ class TestGraveyard:
             shown = capsys.readouterr()
             assert shown.out.count(" · peak ") == 1
             assert f"({len(graves(chat)) - 1} more; " in shown.out
-            assert "'many' is not a number of chunks to show" in shown.err
+            assert "'many' is not a number" in shown.err
 
     def test_what_returns_with_a_message_is_told_with_the_reason(self, tmp_path: Path, capsys: Captured) -> None:
         with opened_chat(tmp_path, settings=TIGHT) as chat:
@@ -131,7 +131,7 @@ class TestPins:
     def test_a_pinned_chunk_stays_and_an_unpinned_one_may_go(self, tmp_path: Path, capsys: Captured) -> None:
         with opened_chat(tmp_path, settings=TIGHT) as chat:
             say(chat, FACTS[0], "/pin 1", *FACTS[1:])
-            assert "(1 chunk pinned: " in capsys.readouterr().err
+            assert "(1 chunk pinned; " in capsys.readouterr().err
             assert (1, "user") not in graves(chat)
             assert (3, "user") in graves(chat)
             say(chat, "/unpin 1:0 user", *FACTS[1:])
@@ -140,13 +140,13 @@ class TestPins:
     @pytest.mark.parametrize(
         ("command", "told"),
         [
-            ("/pin", "'' is not TURN or TURN:CHUNK"),
-            ("/pin first", "'first' is not TURN or TURN:CHUNK, such as 12 or 12:0."),
+            ("/pin", "'' is not a turn or chunk"),
+            ("/pin first", "'first' is not a turn or chunk; write TURN or TURN:CHUNK, such as 12 or 12:0."),
             ("/pin 77", "There is no turn 77 in the memory."),
             ("/pin 1:5", "There is no chunk 1:5 in the memory."),
-            ("/pin 1 nobody", "'nobody' is no role"),
-            ("/pin 1 assistant", "There is nothing of the assistant at 1."),
-            ("/resurrect 1", "Chunk 1:0 (user) is living already; pin it to keep it."),
+            ("/pin 1 nobody", "'nobody' is not a role"),
+            ("/pin 1 assistant", "There is no chunk of the assistant at 1."),
+            ("/resurrect 1", "Chunk 1:0 (user) is already in context; pin it to keep it there."),
         ],
     )
     def test_what_cannot_be_done_is_told(self, tmp_path: Path, capsys: Captured, command: str, told: str) -> None:
@@ -166,7 +166,7 @@ class TestDeletion:
         with opened_chat(tmp_path) as chat:
             say(chat, "one", "two", "/delete 4")
             assert living_texts(chat) == ["one", "You said: one"]
-            assert "(2 chunks deleted, for all windows; /undo takes it back)" in capsys.readouterr().err
+            assert "(2 chunks deleted in all windows; /undo restores)" in capsys.readouterr().err
             assert chat.take_draft() == "two"
 
     def test_undo_takes_the_last_deletion_back_and_then_the_one_before(self, tmp_path: Path, capsys: Captured) -> None:
@@ -180,7 +180,7 @@ class TestDeletion:
             assert living_texts(chat) == ["one", "You said: one", "two", "You said: two"]
             capsys.readouterr()
             say(chat, "/undo")
-        assert "Nothing was deleted here" in capsys.readouterr().err
+        assert "Nothing to undo" in capsys.readouterr().err
 
     def test_after_undo_the_question_can_be_asked_again(self, tmp_path: Path, capsys: Captured) -> None:
         with opened_chat(tmp_path) as chat:
@@ -192,7 +192,7 @@ class TestDeletion:
     def test_what_is_deleted_already_is_told(self, tmp_path: Path, capsys: Captured) -> None:
         with opened_chat(tmp_path) as chat:
             say(chat, "one", "/delete 1", "/delete 1")
-        assert "Chunk 1:0 (user) is not in the memory, or deleted already." in capsys.readouterr().err
+        assert "Chunk 1:0 (user) is not in the memory, or has already been deleted." in capsys.readouterr().err
 
 
 class TestAskingAgain:
@@ -224,14 +224,14 @@ class TestAskingAgain:
             assert "".join(living_texts(chat)) == "oneRight\nand proper. And on."
         shown = capsys.readouterr()
         assert shown.out == "Wrong.\n And on.\n"
-        assert "(the reply has your words now; /continue goes on from them)" in shown.err
+        assert "(reply replaced; /continue to go on from it)" in shown.err
         assert "meanwhile" not in shown.err
 
     @pytest.mark.parametrize("command", ["/regenerate", "/continue", "/edit", "/edit two", "/correct", "/correct two"])
     def test_without_a_question_it_is_told(self, tmp_path: Path, capsys: Captured, command: str) -> None:
         with opened_chat(tmp_path) as chat:
             say(chat, command)
-        assert capsys.readouterr().err.startswith("halo-weave: There is no ")
+        assert capsys.readouterr().err.startswith("halo-weave: The window main ")
 
     def test_reflect_asks_for_a_summary_that_is_marked(self, tmp_path: Path, capsys: Captured) -> None:
         with opened_chat(tmp_path, replies=["Hi.", "We said hello."]) as chat:
@@ -248,7 +248,7 @@ class TestViews:
             say(chat, "/search Mimi", "/search")
         shown = capsys.readouterr()
         assert "1:0 (user)" in shown.out
-        assert "There is nothing to search for" in shown.err
+        assert "Nothing to search for" in shown.err
 
     def test_stats_tell_window_model_context_and_memory(self, tmp_path: Path, capsys: Captured) -> None:
         with opened_chat(tmp_path) as chat:
@@ -258,14 +258,14 @@ class TestViews:
         rows = dict(line.split("  ", 1) for line in capsys.readouterr().out.splitlines())
         assert rows["Window"].strip() == "main, 1 message"
         assert rows["Model"].strip() == "echo, brightness by magnitude_v3"
-        assert rows["Living"].strip().endswith("tokens, budget 2,048, context 4,096")
-        assert rows["Chunks"].strip() == "2 living, 1 of them pinned; 0 buried here"
+        assert rows["Context"].strip().endswith("tokens, budget 2,048, 4,096 usable")
+        assert rows["Chunks"].strip() == "2 in context (1 pinned), 0 archived"
         assert rows["Memory"].strip().startswith("2 chunks, ")
 
     def test_heat_shows_every_living_word(self, tmp_path: Path, capsys: Captured) -> None:
         with opened_chat(tmp_path) as chat:
             say(chat, "/heat")
-            assert capsys.readouterr().out == "Nothing lives here yet.\n"
+            assert capsys.readouterr().out == "The context is empty.\n"
             say(chat, "one", "/pin 1", "/heat")
         shown = capsys.readouterr().out
         assert "[1:0 (user) · " in shown
@@ -291,7 +291,7 @@ class TestCapture:
             say(chat, f"/capture {folder}", "one", "/capture stop", "two", "/capture stop", "/capture")
         shown = capsys.readouterr()
         assert "is not being captured" in shown.err
-        assert "Where to?" in shown.err
+        assert "Name a new folder" in shown.err
         assert "".join(step.text for step in ReadCapture(folder).steps()) == "You said: one"
 
 
@@ -301,4 +301,4 @@ def test_a_window_that_reflects_gives_way_to_somebody_who_speaks(tmp_path: Path,
         capsys.readouterr()
         reflect(chat.window)
         say(chat, "/stats")
-        assert "(meanwhile the model has summed up the conversation; /heat shows it)" in capsys.readouterr().err
+        assert "(the model has summarised the conversation; /heat to see it)" in capsys.readouterr().err

@@ -47,15 +47,15 @@ def test_every_chunk_stands_under_its_name_with_its_marks() -> None:
 def test_buried_chunks_are_counted_where_they_are_missing() -> None:
     chunks = [chunk(3, "user", {"a": 1}), chunk(3, "user", {"b": 1}, index=4), chunk(9, "user", {"c": 1})]
     lines = list(heat_map(chunks, [1, 3, 0, 2], has_colours=False))
-    shown = [line for line in lines[1:] if not line.startswith("[") or "buried" in line]
+    shown = [line for line in lines[1:] if not line.startswith("[") or "archived" in line]
     mark = MARKS[-1]
     assert shown == [
-        "[··· 1 chunk buried ···]",
+        "[··· 1 chunk archived ···]",
         f"{mark}a",
-        "[··· 3 chunks buried ···]",
+        "[··· 3 chunks archived ···]",
         f"{mark}b",
         f"{mark}c",
-        "[··· 2 chunks buried ···]",
+        "[··· 2 chunks archived ···]",
     ]
 
 

@@ -40,7 +40,7 @@ class TestPipe:
         assert "Paris" in done.stdout
         assert "Rome" in done.stdout
         assert "\x1b" not in done.stdout
-        assert "living" not in done.stdout + done.stderr
+        assert "context" not in done.stdout + done.stderr
 
     def test_an_error_ends_it_with_its_exit_code_and_what_was_answered_is_kept(self, tmp_path: Path) -> None:
         done = self.chat(tmp_path, "one\n/pin 77\ntwo\n", *ECHO)
@@ -87,12 +87,12 @@ class TestBundledModel:
         with chat_terminal(tmp_path, *TIMELESS) as terminal:
             assert "context 4,096 tokens · attention yes · editing yes" in terminal.shown
             assert "--model your.gguf" in terminal.shown
-            assert "Window main is new." in terminal.shown
+            assert "New window main." in terminal.shown
             terminal.press("Write a very long story about a ship and its captain.\r")
             asked = terminal.wait_for(r"its captain\..*?\n").end()
             terminal.wait_for(r"\w+ \w+ \w+ \w+", after=asked)  # words are there while more is being written
             terminal.press("\x03")
-            stopped = terminal.wait_for(rf"\(stopped\).*living \d+/2,048 · .*{PROMPT}", after=asked).end()
+            stopped = terminal.wait_for(rf"\(stopped\).*context \d+/2,048 · .*{PROMPT}", after=asked).end()
             # What the model says next depends on how far the story came, and so on the machine.
             terminal.press("What is the capital of France?\r")
             answered = terminal.wait_for(rf"France\?\n\w+.* tokens/s.*{PROMPT}", after=stopped).end()
@@ -103,12 +103,12 @@ class TestBundledModel:
             assert terminal.wait_for_end() == 0
         with chat_terminal(tmp_path, *TIMELESS) as terminal:
             assert "Window main: " in terminal.shown
-            assert "; the last message was on 20" in terminal.shown
+            assert "; last message 20" in terminal.shown
             begun = len(terminal.shown)
             terminal.press("/heat\r")
             terminal.wait_for(rf"1:0 \(user\) .*a ship and its captain\..*capital of France.*{PROMPT}", after=begun)
             terminal.press("And the capital of Italy?\r")
-            terminal.wait_for(rf"Italy\?\n\w+.*living .*{PROMPT}", after=begun)
+            terminal.wait_for(rf"Italy\?\n\w+.*context .*{PROMPT}", after=begun)
             terminal.press("\x04")
             assert terminal.wait_for_end() == 0
 
@@ -116,9 +116,9 @@ class TestBundledModel:
 class TestKeys:
     def test_it_helps_and_quits(self, echoing: Terminal) -> None:
         echoing.press("/help\r")
-        echoing.wait_for(rf"Ctrl-C +stops a reply.*{PROMPT}")
+        echoing.wait_for(rf"Ctrl-C +stop the reply.*{PROMPT}")
         echoing.press("/dance\r")
-        echoing.wait_for(f"There is no command /dance.*{PROMPT}")
+        echoing.wait_for(f"Unknown command /dance.*{PROMPT}")
         echoing.press("/quit\r")
         assert echoing.wait_for_end() == 0
 
@@ -128,7 +128,7 @@ class TestKeys:
 
     def test_ctrl_c_twice_at_an_empty_prompt_quits(self, echoing: Terminal) -> None:
         echoing.press("\x03")
-        echoing.wait_for(rf"Ctrl-C once more.*{PROMPT}")
+        echoing.wait_for(rf"Press Ctrl-C again.*{PROMPT}")
         echoing.press("\x03")
         assert echoing.wait_for_end() == 0
 
@@ -140,7 +140,7 @@ class TestKeys:
         echoing.wait_for(f"You said: but this\n.*{PROMPT}")
         echoing.press("/quit\r")
         assert echoing.wait_for_end() == 0
-        assert "Ctrl-C once more" not in echoing.shown
+        assert "Press Ctrl-C again" not in echoing.shown
 
     def test_a_deleted_answers_question_stands_at_the_prompt_to_be_sent_again(self, echoing: Terminal) -> None:
         echoing.press("a question\r")
@@ -156,7 +156,7 @@ class TestKeys:
         echoing.process.send_signal(signal.SIGKILL)
         echoing.wait_for_end()
         with chat_terminal(tmp_path, *ECHO) as again:
-            assert "Window main: 2 chunks living, 0 buried; the last message was on 20" in again.shown
+            assert "Window main: 2 chunks in context, 0 archived; last message 20" in again.shown
 
     @pytest.mark.parametrize(
         "keys",

@@ -17,12 +17,12 @@ def test_it_tells_living_buried_resurrected_read_and_speed() -> None:
     measured = stats(decoded=41, generated=124, first_token_s=0.5, reply_s=10.5)
     assert (
         status_line(measured, buried=3, resurrected=2)
-        == "living 812/1,536 · buried 3 · resurrected 2 · read 41 · 12.3 tokens/s"
+        == "context 812/1,536 · archived 3 · returned 2 · read 41 · 12.3 tokens/s"
     )
 
 
 def test_without_a_budget_only_what_lives_is_told() -> None:
-    assert status_line(stats(tokens=2000, budget=0), buried=0, resurrected=0).startswith("living 2,000 · ")
+    assert status_line(stats(tokens=2000, budget=0), buried=0, resurrected=0).startswith("context 2,000 · ")
 
 
 @pytest.mark.parametrize("generated", [0, 1])

@@ -23,7 +23,6 @@ from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.terminal.progress import ProgressLine, progress_in_words
 from support.conversations import written
-from support.folders import PROJECT
 from support.servers.embedding_servers import EMBEDDINGS, embedding_server, embeds
 from support.servers.loopback_server import Answer, Body, LoopbackServer
 from support.transfer_memories import lived_in
@@ -90,7 +89,7 @@ def types(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 def test_stats_of_a_memory_that_is_not_there_are_zero_and_make_no_file(shown: Shown, path: Path) -> None:
     out = shown.out("memory", "stats")
-    assert f"{path} (not there yet)" in out
+    assert f"{path} (does not exist yet)" in out
     stats = shown.json("memory", "stats")
     assert (stats["exists"], stats["chunks"], stats["next_turn"], stats["vectors"]) == (False, 0, "1", {})
     assert list(path.parent.iterdir()) == []
@@ -114,7 +113,7 @@ def test_a_memory_that_is_not_there_is_said_in_one_sentence_and_not_made(
 ) -> None:
     out, err = shown.after(*arguments, code=1)
     assert (out, err.count("\n")) == ("", 1)
-    assert f"There is no memory at {path} yet" in err
+    assert f"No memory found at {path};" in err
     assert list(path.parent.iterdir()) == []
 
 
@@ -132,15 +131,15 @@ def test_a_memory_that_is_not_there_is_said_in_one_sentence_and_not_made(
         (["memory", "reembed", "--embedder", "magic"], "embedder.kind from the command line is 'magic'"),
         (["import", "/no/such/file"], "/no/such/file"),
         *(
-            (["memory", command, address], f"'{address}' is not TURN or TURN:CHUNK")
+            (["memory", command, address], f"'{address}' is not a turn or chunk")
             for command in ONE_TURN
             for address in ("1:", ":1", "one", "1:0:0", "01", "1.5", "1 x")
         ),
         *((["memory", command, "99"], "There is no turn 99 in the memory") for command in ONE_TURN),
         *((["memory", command, "1:9"], "There is no chunk 1:9 in the memory") for command in ONE_TURN),
         *((["memory", command, "9" * 5000], "There is no turn 999") for command in ONE_TURN),
-        (["memory", "clear"], "Nobody can be asked here"),
-        (["memory", "forget", "1"], "Nobody can be asked here"),
+        (["memory", "clear"], "Confirmation is required"),
+        (["memory", "forget", "1"], "Confirmation is required"),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
 )
@@ -161,7 +160,7 @@ def test_bad_arguments_are_one_sentence_with_code_2_and_change_nothing(
 def test_stats_count_what_there_is(shown: Shown, path: Path) -> None:
     out = shown.out("memory", "stats")
     assert "Chunks          6 (0 deleted, 0 merged into others)" in out
-    assert f"Vectors         6 of {MINILM}, which search uses" in out
+    assert f"Vectors         6 by {MINILM}, used by search" in out
     stats = shown.json("memory", "stats")
     assert (stats["path"], stats["exists"]) == (str(path), True)
     assert (stats["chunks"], stats["vectors"], stats["serving_embedder"]) == (6, {MINILM: 6}, MINILM)
@@ -173,10 +172,10 @@ def test_a_search_says_what_was_found_and_why(shown: Shown) -> None:
     out, err = shown.after("memory", "search", "how do ships float", "--limit", "2")
     first, text, *_ = out.splitlines()
     assert first.startswith("  1  3:0 (user) · 2026-05-17 ")
-    for why in ("score ", "similarity 0.", "(rank ", "words rank 1"):
+    for why in ("score ", "similarity 0.", "(rank ", "words (rank 1)"):
         assert why in first
     assert text == "     how do ships float"
-    assert out.count("(rank ") == 2
+    assert out.count("(rank ") == 3
     assert err == ""
     (best, *_) = shown.json("memory", "search", "how do ships float", "--limit", "1")
     assert (best["turn"], best["index"], best["role"], best["word_rank"]) == ("3", 0, "user", 1)
@@ -187,7 +186,7 @@ def test_a_search_says_what_is_a_wish(shown: Shown, path: Path) -> None:
     with closing(open_memory(path)) as memory:
         memory.embed(written(memory, ("Always tell me the weight of ships.", "Certainly."), SHIPS))
     out = shown.out("memory", "search", "how do ships float")
-    assert [line.strip().split()[1] for line in out.splitlines() if line.endswith(" · a wish")] == ["1:0"]
+    assert [line.strip().split()[1] for line in out.splitlines() if line.endswith(" · wish")] == ["1:0"]
     hits = shown.json("memory", "search", "how do ships float")
     assert {hit["turn"] for hit in hits if hit["is_wish"]} == {"1"}
 
@@ -208,7 +207,7 @@ def test_a_search_says_what_is_a_wish(shown: Shown, path: Path) -> None:
 def test_a_search_can_be_narrowed(shown: Shown, flags: list[str], turns: set[str]) -> None:
     assert {hit["turn"] for hit in shown.json("memory", "search", "water for cats", *flags)} == turns
     if not turns:
-        assert shown.out("memory", "search", "water for cats", *flags) == "Nothing was found.\n"
+        assert shown.out("memory", "search", "water for cats", *flags) == "No matches.\n"
 
 
 def test_a_search_tells_of_chunks_that_words_alone_can_find(shown: Shown, path: Path) -> None:
@@ -217,7 +216,10 @@ def test_a_search_tells_of_chunks_that_words_alone_can_find(shown: Shown, path: 
         written(memory, SHIPS)
     out, err = shown.after("memory", "search", "displace")
     assert "no vector" in out
-    assert err == "(2 chunks without a vector can only be found by words; `halo-weave memory reembed` makes them)\n"
+    assert (
+        err == "(2 chunks without a vector, found by words only; `halo-weave memory reembed` computes the missing "
+        "vectors)\n"
+    )
 
 
 @pytest.mark.usefixtures("two_exchanges")
@@ -225,7 +227,7 @@ def test_show_prints_roles_times_states_and_texts(shown: Shown) -> None:
     shown.out("memory", "delete", "1:1")
     first, text, _, second, *_ = shown.out("memory", "show", "1").splitlines()
     assert first.startswith("1:0 (user) · 2026-05-17 ")
-    assert first.endswith(" · 6 tokens from position 1000 · has a vector")
+    assert first.endswith(" · 6 tokens from position 1000 · vector")
     assert text == "what do cats like to eat "
     assert second.startswith("1:1 (user)")
     assert "· deleted 20" in second
@@ -247,7 +249,7 @@ def test_a_turn_is_deleted_and_comes_back(shown: Shown, store: SqliteStore) -> N
     assert out == "2 chunks deleted.\n"
     assert "`halo-weave memory undelete 2`" in err
     assert "2" not in {hit["turn"] for hit in shown.json("memory", "search", "cats like fish")}
-    assert shown.out("memory", "delete", "2:0") == "0 chunks deleted; 1 chunk had been so already.\n"
+    assert shown.out("memory", "delete", "2:0") == "0 chunks deleted; 1 chunk unchanged.\n"
     key = {"turn": "2", "index": 0, "role": "assistant"}
     assert shown.json("memory", "undelete", "2:0") == {"undeleted": [key], "unchanged": []}
     assert shown.json("memory", "search", "cats like fish", "--limit", "1")[0]["similarity"] is not None
@@ -260,12 +262,12 @@ def test_a_backup_is_a_memory_and_never_replaces_a_file(shown: Shown, tmp_path: 
     copy = tmp_path / "copy.db"
     assert shown.json("memory", "backup", str(copy)) == {"file": str(copy), "bytes": copy.stat().st_size}
     assert shown.json("memory", "stats", "--db", str(copy))["chunks"] == 6
-    assert "There is a file" in shown.after("memory", "backup", str(copy), code=2)[1]
+    assert "already exists" in shown.after("memory", "backup", str(copy), code=2)[1]
 
 
 @pytest.mark.usefixtures("two_exchanges")
 def test_verify_says_what_is_wrong(shown: Shown, path: Path) -> None:
-    assert shown.out("memory", "verify") == "Nothing is wrong; all 6 chunks were read.\n"
+    assert shown.out("memory", "verify") == "No problems found; 6 chunks checked.\n"
     assert shown.json("memory", "verify") == {"findings": []}
     content = path.read_bytes()
     place = content.index(b"displace")
@@ -279,12 +281,12 @@ def test_clearing_asks_and_leaves_a_backup(
     shown: Shown, monkeypatch: pytest.MonkeyPatch, path: Path, tmp_path: Path
 ) -> None:
     types(monkeypatch, "no\n")
-    assert "That was not yes; nothing was changed." in shown.after("memory", "clear", code=2)[1]
+    assert "Cancelled; nothing was changed." in shown.after("memory", "clear", code=2)[1]
     types(monkeypatch, "yes\n")
     out, err = shown.after("memory", "clear")
-    assert "All 6 chunks, all windows, the notes and the memory tree leave" in err
+    assert "This removes all 6 chunks, all windows, the notes and the memory tree from" in err
     (backup,) = tmp_path.glob("halo-before-clear-*.db")
-    assert out == f"The backup is {backup}.\nThe memory is empty; 6 chunks went.\n"
+    assert out == f"Backup: {backup}\nThe memory is empty; 6 chunks removed.\n"
     assert shown.json("memory", "stats")["chunks"] == 0
     assert shown.json("memory", "stats", "--db", str(backup))["chunks"] == 6
     assert b"displace" not in path.read_bytes()
@@ -295,12 +297,12 @@ def test_clearing_asks_and_leaves_a_backup(
 
 @pytest.mark.usefixtures("two_exchanges")
 def test_forgetting_asks_twice_and_leaves_no_byte(shown: Shown, monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    assert "nothing to forget" in shown.out("memory", "forget", "--yes")
+    assert "Nothing to forget" in shown.out("memory", "forget", "--yes")
     types(monkeypatch, "yes\nno\n")
-    assert "That was not yes" in shown.after("memory", "forget", "4", code=2)[1]
+    assert "Cancelled" in shown.after("memory", "forget", "4", code=2)[1]
     assert shown.json("memory", "stats")["deleted_chunks"] == 0
     types(monkeypatch, "yes\nyes\n")
-    assert shown.out("memory", "forget", "4") == "1 chunk forgotten; the file was written anew without them.\n"
+    assert shown.out("memory", "forget", "4") == "1 chunk permanently removed; the file was rewritten without them.\n"
     assert b"displace" not in path.read_bytes()
     shown.out("memory", "delete", "2")
     assert [key["index"] for key in shown.json("memory", "forget", "--yes")["forgotten"]] == [0, 1]
@@ -320,8 +322,8 @@ def test_an_export_comes_back_from_an_empty_memory_as_the_same(
     assert shown.json("memory", "stats", "--db", other)["chunks_without_vector"] == 0
     shown.out("export", str(second), "--db", other)
     assert lines_behind_header(second) == lines_behind_header(first)
-    assert shown.out("import", str(first), "--db", other) == "0 chunks added, 5 had been there already.\n"
-    assert "There is a file" in shown.after("export", str(first), code=2)[1]
+    assert shown.out("import", str(first), "--db", other) == "0 chunks added, 5 already in the memory.\n"
+    assert "already exists" in shown.after("export", str(first), code=2)[1]
     assert "5 chunks (1 deleted)" in shown.out("export", str(first), "--overwrite")
 
 
@@ -341,7 +343,7 @@ def test_a_browsers_export_is_imported_and_found(shown: Shown, tmp_path: Path) -
     ]
     file = tmp_path / "browser.json"
     file.write_text(json.dumps({"tokens": tokens, "stats": {}, "sentences": []}), encoding="utf-8")
-    assert shown.out("import", str(file)) == "2 chunks added; the system prompt of 1 token was left out.\n"
+    assert shown.out("import", str(file)) == "2 chunks added; the system prompt of 1 token was skipped.\n"
     assert shown.json("memory", "search", "boats", "--limit", "1")[0]["similarity"] is not None
 
 
@@ -372,8 +374,8 @@ def test_reembedding_changes_over_and_says_so(shown: Shown) -> None:
         out, err = shown.after("memory", "reembed", *flags)
         assert f'embedder.kind = "openai", embedder.url = "{server.url}"' in err
         assert out == (
-            "5 chunks embedded; every chunk has a vector of openai:small.gguf, which search uses. "
-            f"The 5 old vectors of {MINILM} went.\n"
+            "5 chunks embedded. All chunks have vectors by openai:small.gguf, which search now uses. "
+            f"Removed 5 old vectors by {MINILM}.\n"
         )
         assert shown.json("memory", "reembed", *flags) == {
             "embedder": "openai:small.gguf",
@@ -413,7 +415,7 @@ def test_ctrl_c_stops_reembedding_cleanly_and_the_same_command_goes_on(shown: Sh
             may_go_on.set()
             out, err = process.communicate(timeout=120)
         assert (process.returncode, out) == (130, "")
-        assert "Stopped: 75 chunks still without a vector of openai:second.gguf; the same command goes on" in err
+        assert "Stopped: 75 chunks still need a vector by openai:second.gguf. Run the same command again" in err
         stats = shown.json("memory", "stats")
         assert stats["serving_embedder"] == "openai:first.gguf"
         assert stats["vectors"] == {"openai:first.gguf": 139, "openai:second.gguf": 64}
@@ -443,14 +445,9 @@ def test_ctrl_c_while_an_import_is_embedded_keeps_the_import_and_the_rest_goes_o
         flags = [*other, "--set", "embedder.kind=openai", "--set", f"embedder.url={server.url}"]
         out, err = shown.after("import", file, *flags, code=130)
         assert out == "80 chunks added.\n"
-        assert "Stopped: 16 chunks still without a vector" in err
+        assert "Stopped: 16 chunks still have no vector" in err
         assert shown.json("import", file, *flags)["present"] == 80
     assert shown.json("memory", "stats", *other)["chunks_without_vector"] == 0
-
-
-@pytest.mark.parametrize("command", [*(f"memory {name}" for name in MEMORY_COMMANDS), "export", "import"])
-def test_every_command_is_documented(command: str) -> None:
-    assert f"`halo-weave {command}" in (PROJECT / "docs" / "memory.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_a_document_from_a_file_takes_their_place(shown: Shown, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "said"), [('{"a": "ä"}', 0, '.a = "ä"'), ("[]", 2, "one JSON object"), ("{", 2, "no JSON")]
+    ("text", "code", "said"), [('{"a": "ä"}', 0, '.a = "ä"'), ("[]", 2, "one JSON object"), ("{", 2, "not valid JSON")]
 )
 def test_a_document_from_standard_input_takes_their_place(path: Path, text: str, code: int, said: str) -> None:
     asked = subprocess.run(
@@ -92,11 +92,11 @@ def test_a_document_from_standard_input_takes_their_place(path: Path, text: str,
     [
         (["patch", ".reminders"], "an array"),
         (["patch", "empty"], "no results"),
-        (["patch", ".["], "jq says"),
-        (["query", "error"], "jq says"),
+        (["patch", ".["], "jq reports"),
+        (["query", "error"], "jq reports"),
         (["restore", "9"], "no version 9"),
         (["restore", "x"], "not a whole number"),
-        (["undo"], "nothing to undo"),
+        (["undo"], "no change to the notes to undo"),
         (["replace", "missing.json"], "cannot be read"),
         (["show", "--version", "5"], "no version 5"),
     ],
@@ -111,5 +111,5 @@ def test_what_cannot_be_done_is_said_in_one_sentence(shown: Shown, path: Path, a
 @pytest.mark.parametrize("arguments", [["show"], ["query", "."], ["undo"], ["history"], ["restore", "0"]])
 def test_reading_makes_no_memory(shown: Shown, path: Path, arguments: list[str]) -> None:
     _, err = shown.after(*arguments, code=1)
-    assert "There is no memory" in err
+    assert "No memory found" in err
     assert not path.exists()

@@ -44,7 +44,7 @@ def tree(capsys: pytest.CaptureFixture[str]) -> Tree:
 def test_what_was_saved_is_listed_shown_found_and_told(tree: Tree, path: Path) -> None:
     with closing(open_memory(path)) as memory:
         memory.embed(written(memory, CATS))
-    assert "Facts/Cats has version 1, with 2 chunks of what was said (12 tokens)." in tree(
+    assert "Saved Facts/Cats as version 1, with 2 chunks of the conversation (12 tokens)." in tree(
         "save", " Facts / Cats", '{"food": "fish"}'
     )
     assert tree.json("save", "Facts", "true", "--context-tokens", "0") == {
@@ -74,7 +74,7 @@ def test_what_was_saved_is_listed_shown_found_and_told(tree: Tree, path: Path) -
 def test_versions_are_listed_restored_and_brought_back(tree: Tree) -> None:
     tree("save", "a", "1")
     tree("save", "a", "two words", "--text", "--expect", "1")
-    assert "version 2 by now, not 1" in tree("save", "a", "3", "--expect", "1", code=1)
+    assert "at version 2, not 1" in tree("save", "a", "3", "--expect", "1", code=1)
     assert tree.json("show", "a", "--version", "1")["content"] == 1
     assert tree.json("restore", "a", "1")["version"] == 3
     assert tree("delete", "a") == "a\n"
@@ -94,7 +94,7 @@ def test_a_whole_branch_is_deleted_and_brought_back(tree: Tree) -> None:
         tree("save", name, "1")
     assert tree.json("delete", "Goals", "--recursive") == {"deleted": ["Goals/a", "Goals/b/c"]}
     assert tree("list") == "Goals2  (version 1) 1\n"
-    assert tree("undelete", "Goals/a", "Goals/b/c") == "2 entries back.\n"
+    assert tree("undelete", "Goals/a", "Goals/b/c") == "2 entries restored.\n"
 
 
 def test_content_is_read_from_standard_input(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,17 +106,17 @@ def test_content_is_read_from_standard_input(tree: Tree, monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("save", "a", "{"), "The content is not JSON"),
+        (("save", "a", "{"), "The content is not valid JSON"),
         (("save", "a//b", "1"), "an empty heading"),
         (("save", "/a", "1"), "begins or ends with a slash"),
         (("save", "a", "1", "--context-tokens", "-1"), "'-1' is not a whole number"),
-        (("save", "a", '"' + "x" * 70_000 + '"'), "70,002 bytes as JSON, but at most 65,536 are kept"),
-        (("show", "nothing"), "There is nothing in the memory tree at 'nothing'."),
+        (("save", "a", '"' + "x" * 70_000 + '"'), "70,002 bytes as JSON; the limit is 65,536"),
+        (("show", "nothing"), "The memory tree has nothing at 'nothing'."),
         (("search", "", "x", "--recency-bias", "2"), "'2' is not a number from 0 to 1"),
         (("restore", "there", "9"), "Version 9 of the memory at 'there' does not exist"),
-        (("undelete", "nothing"), "There never was a memory at 'nothing'"),
-        (("delete", "nothing", "--recursive"), "There is nothing in the memory tree at 'nothing'."),
-        (("history", "nothing"), "There is nothing in the memory tree at 'nothing'."),
+        (("undelete", "nothing"), "There has never been a memory at 'nothing'"),
+        (("delete", "nothing", "--recursive"), "The memory tree has nothing at 'nothing'."),
+        (("history", "nothing"), "The memory tree has nothing at 'nothing'."),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_sentence(tree: Tree, arguments: tuple[str, ...], words: str) -> None:
@@ -128,5 +128,5 @@ def test_what_cannot_be_done_is_said_in_one_sentence(tree: Tree, arguments: tupl
 
 
 def test_without_a_memory_there_is_no_tree(tree: Tree, path: Path) -> None:
-    assert "There is no memory at" in tree("list", code=1)
+    assert "No memory found at" in tree("list", code=1)
     assert not path.exists()

@@ -64,7 +64,7 @@ def refusal(jq: JqProcess, filter_text: str, document: str = "{}") -> str:
 def ended_by(sentence: str) -> str:
     limits = {
         "The filter took longer than 2 s and was stopped.": "time",
-        "The filter ended jq; most likely it needed more than 256 MB.": "memory",
+        "The filter crashed jq; most likely it needed more than 256 MB.": "memory",
     }
     return limits.get(sentence, sentence)
 
@@ -156,7 +156,7 @@ def test_a_filter_that_takes_all_memory_is_ended(jq: JqProcess, filter_text: str
     "filter_text", ["range(1e9)", 'repeat("x" * 1000)', '"x" * 65535', '"ä" * 40000', "[range(20000)]"]
 )
 def test_more_than_64_kb_are_not_answered(jq: JqProcess, filter_text: str) -> None:
-    assert refusal(jq, filter_text) == "The filter gives more than 64 KB; ask for less."
+    assert refusal(jq, filter_text) == "The result has more than 64 KB; ask for less."
 
 
 def test_a_caller_may_take_more(jq: JqProcess) -> None:
@@ -177,7 +177,7 @@ def test_a_regular_expression_cannot_run_for_ever(jq: JqProcess) -> None:
 
 
 @pytest.mark.parametrize(
-    ("filter_text", "reason"), [("1\0 | 2", "NUL"), ('"\ud83d"', "half of a character"), ("1" * 70_000, "characters")]
+    ("filter_text", "reason"), [("1\0 | 2", "NUL"), ('"\ud83d"', "an unpaired surrogate"), ("1" * 70_000, "characters")]
 )
 def test_text_that_jq_cannot_read_is_not_given_to_it(jq: JqProcess, filter_text: str, reason: str) -> None:
     assert reason in refusal(jq, filter_text)
@@ -214,7 +214,7 @@ def test_several_threads_get_their_own_answers(jq: JqProcess) -> None:
             try:
                 wrong.append(jq.run(f'error("{number}")', "null"))
             except InputError as refused:
-                if str(refused) != f"jq says: {number}.":
+                if str(refused) != f"jq reports: {number}.":
                     wrong.append(refused)
 
     threads = [threading.Thread(target=ask, args=(number,)) for number in range(6)]

@@ -41,28 +41,30 @@ def test_a_command_is_a_filter_and_whether_it_writes(text: str, filter_text: str
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("jq", "does not name notes.json"),
-        ("jq '.'", "does not name notes.json"),
-        ("jq notes.json", "does not name notes.json"),
-        ("jq '.' other.json", "does not name notes.json"),
-        ("jq '.' /etc/notes.json", "does not name notes.json"),
-        ("jq '.' notes.json > notes.json", "changed with > output and nothing else"),
-        ("jq '.' notes.json >> output", "changed with > output and nothing else"),
-        ("jq '.' notes.json > output.json", "changed with > output and nothing else"),
-        ("jq '.' notes.json >", "changed with > output and nothing else"),
-        ("jq '.' notes.json | sh", "does not name notes.json"),
-        ("jq '.' notes.json > output; rm -r /", "changed with > output and nothing else"),
-        ("jq .a = 1 notes.json > output", "not in quotes"),
-        ("jq '.a notes.json", "not in quotes"),
-        ("jq $(ls) notes.json", "not in quotes"),
-        ("jq --arg a b '.' notes.json", "option --arg cannot be used"),
-        ("jq -n '1' notes.json", "option -n cannot be used"),
-        ("jq -f file notes.json", "option -f cannot be used"),
+        ("jq", "has no notes.json"),
+        ("jq '.'", "has no notes.json"),
+        ("jq notes.json", "has no notes.json"),
+        ("jq '.' other.json", "has no notes.json"),
+        ("jq '.' /etc/notes.json", "has no notes.json"),
+        ("jq '.' notes.json > notes.json", "Only > output can follow"),
+        ("jq '.' notes.json >> output", "Only > output can follow"),
+        ("jq '.' notes.json > output.json", "Only > output can follow"),
+        ("jq '.' notes.json >", "Only > output can follow"),
+        ("jq '.' notes.json | sh", "has no notes.json"),
+        ("jq '.' notes.json > output; rm -r /", "Only > output can follow"),
+        ("jq .a = 1 notes.json > output", "must be in quotes"),
+        ("jq '.a notes.json", "must be in quotes"),
+        ("jq $(ls) notes.json", "must be in quotes"),
+        ("jq --arg a b '.' notes.json", "option --arg is not supported"),
+        ("jq -n '1' notes.json", "option -n is not supported"),
+        ("jq -f file notes.json", "option -f is not supported"),
     ],
 )
 def test_another_command_is_refused_with_the_form_it_should_have(text: str, reason: str) -> None:
     assert is_notes_command(text)
-    with pytest.raises(InputError, match=r"write it as jq 'FILTER' notes\.json, with > output") as refused:
+    with pytest.raises(
+        InputError, match=r"write jq 'FILTER' notes\.json to read the notes, and add > output"
+    ) as refused:
         parse_notes_command(text)
     assert reason in str(refused.value)
 
@@ -70,7 +72,7 @@ def test_another_command_is_refused_with_the_form_it_should_have(text: str, reas
 @pytest.mark.parametrize("text", ["", "jqx '.' notes.json", "cat notes.json | jq '.'", "save_memory('a', 1)"])
 def test_other_text_is_no_command(text: str) -> None:
     assert not is_notes_command(text)
-    with pytest.raises(InputError, match="no command on the notes"):
+    with pytest.raises(InputError, match="not a command for the notes"):
         parse_notes_command(text)
 
 

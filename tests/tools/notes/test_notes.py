@@ -80,21 +80,24 @@ def test_a_filter_that_gives_one_object_changes_the_notes_and_tells_what(
 @pytest.mark.parametrize(
     ("filter_text", "reason"),
     [
-        (".topics, .context", "The filter gives 2 results, but notes are exactly one object; nothing was changed."),
-        ("empty", "The filter gives no results, but notes are exactly one object; nothing was changed."),
-        ("halt", "The filter gives no results, but notes are exactly one object; nothing was changed."),
-        (".reminders", "The filter gives an array, but notes are one object; nothing was changed."),
-        ("1", "The filter gives a number, but notes are one object; nothing was changed."),
-        ("-1.5", "The filter gives a number, but notes are one object; nothing was changed."),
-        ('"text"', "The filter gives a text, but notes are one object; nothing was changed."),
-        ("null", "The filter gives null, but notes are one object; nothing was changed."),
-        (".topics = 1 |", "jq says: syntax error, unexpected end of file."),
-        ('.topics + "x"', "jq says: object ({}) and string"),
-        ('.scratch.x = ("x" * 262144)', "The notes would have more than 256 KB, which is the most they may have;"),
+        (
+            ".topics, .context",
+            "The filter returned 2 results, but the notes must be exactly one object; nothing was changed.",
+        ),
+        ("empty", "The filter returned no results, but the notes must be exactly one object; nothing was changed."),
+        ("halt", "The filter returned no results, but the notes must be exactly one object; nothing was changed."),
+        (".reminders", "The filter returned an array, but the notes must be one object; nothing was changed."),
+        ("1", "The filter returned a number, but the notes must be one object; nothing was changed."),
+        ("-1.5", "The filter returned a number, but the notes must be one object; nothing was changed."),
+        ('"text"', "The filter returned a string, but the notes must be one object; nothing was changed."),
+        ("null", "The filter returned null, but the notes must be one object; nothing was changed."),
+        (".topics = 1 |", "jq reports: syntax error, unexpected end of file."),
+        ('.topics + "x"', "jq reports: object ({}) and string"),
+        ('.scratch.x = ("x" * 262144)', "The notes would exceed the limit of 256 KB;"),
         ("until(false; .)", "The filter took longer than 2 s and was stopped."),
-        ('.scratch = reduce range(101) as $i (0; {"a": .})', "That is nested more than 100 levels deep"),
-        (".scratch = reduce range(20000) as $i (0; [.])", "That is n"),
-        ('.scratch["a\0"] = 1', "The filter has a NUL character"),
+        ('.scratch = reduce range(101) as $i (0; {"a": .})', "The notes may not be nested more than 100 levels deep"),
+        (".scratch = reduce range(20000) as $i (0; [.])", "The notes may not be n"),
+        ('.scratch["a\0"] = 1', "The filter contains a NUL character"),
     ],
 )
 def test_anything_else_is_refused_in_one_sentence_and_changes_nothing(
@@ -117,7 +120,7 @@ def test_any_filter_reads(notes: Notes) -> None:
 
 def test_what_is_nested_too_deeply_is_not_answered(notes: Notes) -> None:
     for ask in (notes.query, notes.query_texts):
-        with pytest.raises(InputError, match=r"no JSON|nested more than 100"):
+        with pytest.raises(InputError, match=r"not valid JSON|nested more than 100"):
             ask("reduce range(20000) as $i (0; [.])")
 
 
@@ -154,19 +157,19 @@ def test_another_document_takes_the_place_of_the_notes(notes: Notes) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "no JSON: Expecting value at line 1, column 1"),
-        ('{"a": 1,}', "no JSON"),
-        ('{"a": 1} {"b": 2}', "no JSON: Extra data at line 1, column 10"),
-        ('{"a":\n nul}', "no JSON: Expecting value at line 2, column 2"),
-        ('{"a": NaN}', "NaN is no number"),
-        ('{"a": "\\ud83d"}', "half of a character"),
-        ('{"a": "\ud83d"}', "half of a character"),
+        ("", "not valid JSON: Expecting value at line 1, column 1"),
+        ('{"a": 1,}', "not valid JSON"),
+        ('{"a": 1} {"b": 2}', "not valid JSON: Extra data at line 1, column 10"),
+        ('{"a":\n nul}', "not valid JSON: Expecting value at line 2, column 2"),
+        ('{"a": NaN}', "NaN is not a number"),
+        ('{"a": "\\ud83d"}', "an unpaired surrogate"),
+        ('{"a": "\ud83d"}', "an unpaired surrogate"),
         ("[1]", "one JSON object"),
         ("null", "one JSON object"),
         ("[" * 100_000, "nested more than 100"),
         ('{"a":' * 101 + "1" + "}" * 101, "nested more than 100"),
-        ('{"a": "' + "x" * LARGEST_DOCUMENT_BYTES + '"}', "more than 256 KB"),
-        (" " * LARGEST_TEXT + "{}", "more than 256 KB"),
+        ('{"a": "' + "x" * LARGEST_DOCUMENT_BYTES + '"}', "limit of 256 KB"),
+        (" " * LARGEST_TEXT + "{}", "limit of 256 KB"),
     ],
 )
 def test_a_document_that_is_not_one_object_is_refused(notes: Notes, text: str, reason: str) -> None:
@@ -192,7 +195,7 @@ def test_undo_goes_back_step_by_step_and_writes_new_versions(notes: Notes) -> No
     assert notes.undo(ORIGIN).changes == [(".topics.n", 1)]
     assert notes.undo(ORIGIN).changes == [(".topics.n", GONE)]
     assert notes.read().document == DEFAULT_DOCUMENT
-    with pytest.raises(InputError, match="nothing to undo"):
+    with pytest.raises(InputError, match="no change to the notes to undo"):
         notes.undo(ORIGIN)
     assert [notes.version(version).document for version in range(4)] == documents
     assert [outline.command for outline in notes.history()][:3] == ["undo 0", "undo 1", "undo 2"]
@@ -228,7 +231,7 @@ def test_a_writer_that_expects_another_version_meets_a_conflict(notes: Notes, st
         lambda: notes.restore(0, ORIGIN, 0),
     ]
     for attempt in attempts:
-        with pytest.raises(StoreConflict, match="at version 1, not 0: somebody else changed them"):
+        with pytest.raises(StoreConflict, match="at version 1, not 0: they were changed in the meantime"):
             attempt()
     assert notes.read() == before
 

@@ -108,7 +108,7 @@ def test_a_snapshot_keeps_to_its_tokens(tree: MemoryTree, tokens: int) -> None:
 
 @pytest.mark.parametrize("tokens", [-1, 10**6, 1.5, True, "10"])
 def test_a_budget_that_is_none_is_refused(tree: MemoryTree, tokens: Any) -> None:
-    with pytest.raises(InputError, match=r"cannot have .* tokens, only from 0 to 32,768; nothing was saved"):
+    with pytest.raises(InputError, match=r"but must be from 0 to 32,768; nothing was saved"):
         save(tree, "a", 1, context_tokens=tokens)
     assert tree.list().children == []
 
@@ -156,7 +156,7 @@ def test_a_later_writer_overwrites_unless_it_names_the_version_it_read(tree: Mem
     save(tree, "a", "first", expected_version=0)
     read = tree.query("a").version
     save(tree, "a", "second")
-    with pytest.raises(StoreConflict, match="has version 2 by now, not 1: read it again, or save without a version"):
+    with pytest.raises(StoreConflict, match=r"is at version 2, not 1\. Read it again, or save it without a version"):
         save(tree, "a", "third", expected_version=read)
     assert tree.query("a").content == "second"
     assert save(tree, "a", "third", expected_version=2) == 3
@@ -168,7 +168,7 @@ def test_of_two_processes_the_later_sees_a_conflict_and_no_change_is_lost(path: 
         save(tree, PATH, 0, context_tokens=0)
         read = tree.query(PATH).version
         run_workers(path, workers=1, times=1)
-        with pytest.raises(StoreConflict, match="has version 2 by now, not 1"):
+        with pytest.raises(StoreConflict, match="is at version 2, not 1"):
             save(tree, PATH, 99, context_tokens=0, expected_version=read)
         run_workers(path, workers=2, times=20)
         assert (tree.query(PATH).content, tree.query(PATH).version) == (41, 42)
@@ -209,18 +209,18 @@ def test_what_is_both_entry_and_heading_is_both_in_the_list(tree: MemoryTree) ->
     assert phase.entry is not None
     assert (phase.entry.beginning, phase.entry.version) == ('"Goals/Phase"', 1)
     assert tree.list("Goals/Phase/Two").count() == 1
-    with pytest.raises(UnknownPath, match="nothing in the memory tree at 'Goal'"):
+    with pytest.raises(UnknownPath, match="memory tree has nothing at 'Goal'"):
         tree.list("Goal")
 
 
 def test_a_deletion_says_what_went_and_what_it_could_not_find(tree: MemoryTree) -> None:
     for name in ("Goals/a", "Goals/b/c", "Goals2", "Deep/er"):
         save(tree, name, 1)
-    with pytest.raises(UnknownPath, match=r"no entry at 'Goals' itself, but 2 under it: Goals/a, Goals/b/c\."):
+    with pytest.raises(UnknownPath, match=r"no entry at 'Goals', but 2 below it: Goals/a, Goals/b/c\."):
         tree.delete("Goals", origin="test")
     assert tree.delete("Goals", recursive=True, origin="test") == ["Goals/a", "Goals/b/c"]
     for recursive in (True, False):
-        with pytest.raises(UnknownPath, match=r"There is nothing in the memory tree at 'Goals'\."):
+        with pytest.raises(UnknownPath, match=r"The memory tree has nothing at 'Goals'\."):
             tree.delete("Goals", recursive, origin="test")
     assert shape(tree.list()) == {"Deep": {"er*": {}}, "Goals2*": {}}
     assert tree.undelete(["Goals/a", "Goals/b/c"], origin="test") == ["Goals/a", "Goals/b/c"]
@@ -249,7 +249,7 @@ def test_history_is_told_and_an_earlier_version_comes_back(tree: MemoryTree, clo
     entry = tree.query("a")
     assert (entry.content, entry.created, entry.modified) == ("what cats eat", history[2].time, clock.now)
     assert [one.key for one in entry.snapshot] == [one.key for one in before]
-    with pytest.raises(UnknownPath, match="nothing in the memory tree at 'b'"):
+    with pytest.raises(UnknownPath, match="memory tree has nothing at 'b'"):
         tree.history("b")
 
 
@@ -285,12 +285,12 @@ def test_without_a_question_the_newest_comes_first(tree: MemoryTree, clock: Cloc
 def test_a_heading_without_anything_under_it_is_said(tree: MemoryTree) -> None:
     assert tree.query_heading("", "anything") == []
     save(tree, "Goals", 1)
-    with pytest.raises(UnknownPath, match=r"nothing under 'Goals', only an entry at it\."):
+    with pytest.raises(UnknownPath, match=r"nothing under 'Goals', only an entry at this path\."):
         tree.query_heading("Goals")
     with pytest.raises(UnknownPath, match=r"nothing under 'Goal'\."):
         tree.query_heading("Goal", "x")
     for bias in (-0.1, 1.1, float("nan")):
-        with pytest.raises(InputError, match="recency bias"):
+        with pytest.raises(InputError, match="recency_bias"):
             tree.query_heading("", "x", bias)
 
 

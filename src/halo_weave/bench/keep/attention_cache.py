@@ -87,7 +87,7 @@ def record(engine: Engine, fed: FedConversation, on_progress: Progress = lambda 
             part = placed[: start + _READ_AT_ONCE]
             report = context.sync(part, observe=True)
             if report.read is None or report.reading is None:
-                raise EngineError(f"The model {engine.facts.name} does not tell what it looks at.")
+                raise EngineError(f"The model {engine.facts.name} does not report its attention.")
             for place, row in zip(map(int, report.read), report.reading, strict=True):
                 if wanted[place]:
                     rows.append(row[: place + 1].astype(np.float16))

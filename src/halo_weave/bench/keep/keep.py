@@ -68,7 +68,7 @@ def run(
         fed = feed_all(engine, conversations, settings.chat.system_prompt, limit)
         asked = questions_of(fed, conversations.questions)
         if not asked:
-            raise InputError(f"No evidence lies within the first {limit} tokens of any conversation of {data}.")
+            raise InputError(f"No conversation in {data} has evidence within its first {limit} tokens.")
         cache = AttentionCache(cache_folder() / "bench-attention", engine)
         measured = measure_all(settings, fed, asked, lambda one: cache.recording(one, on_progress), on_progress)
         on_progress("whole conversations")
@@ -203,4 +203,4 @@ def write_details(
                 }
                 file.write(msgspec.json.encode(row) + b"\n")
     except OSError as error:
-        raise InputError(f"The details cannot be written to {path}: {error.strerror}.") from error
+        raise InputError(f"Cannot write the details to {path}: {error.strerror}.") from error

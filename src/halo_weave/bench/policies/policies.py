@@ -23,6 +23,7 @@ from halo_weave.bench.recall import Progress
 from halo_weave.config import Settings
 from halo_weave.errors import InputError
 from halo_weave.paths import cache_folder
+from halo_weave.weave.settings import BUDGET_SHARE
 
 BUDGETS = (512, 1024, 2048)
 QUESTIONS = 20
@@ -69,7 +70,7 @@ def measure(
     settings: Settings, data: Path, choice: Choice, on_progress: Progress = lambda _: None
 ) -> policies_figures.Measured:
     if settings.engine.kind != "llamacpp":
-        raise InputError(f"The engine {settings.engine.kind} runs elsewhere; only llamacpp can be measured here.")
+        raise InputError(f"The engine {settings.engine.kind} runs outside this process; only llamacpp can be measured.")
     settings = with_own_threads(settings, choice.processes)
     conversations = read_conversations(data)
     chats = chosen_chats(conversations, choice.chats)
@@ -99,7 +100,7 @@ def measure(
             "model": settings.engine.model or "bundled",
             "scorer": settings.brightness.scorer,
             "keeps_by": settings.weave.keeps_by,
-            "living_share": settings.weave.budget_share,
+            "living_share": BUDGET_SHARE,
             "replayed_tokens": choice.replayed,
             "conversations": len({name for name, _, _ in outcomes}),
         },
@@ -113,7 +114,7 @@ def write_lines(path: Path, lines: Iterable[Any]) -> None:
     try:
         path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
     except OSError as error:
-        raise InputError(f"The details cannot be written to {path}: {error.strerror}.") from error
+        raise InputError(f"Cannot write the details to {path}: {error.strerror}.") from error
 
 
 def chosen_chats(conversations: Conversations, count: int) -> list[str]:
@@ -180,4 +181,4 @@ def _measure(
         seconds_put += found.seconds_put
         on_progress(pace.done(job))
     if sampled:
-        on_progress(f"the model spent {in_words(seconds_put)} on {len(sampled)} questions that were put to it")
+        on_progress(f"the model spent {in_words(seconds_put)} on {len(sampled)} questions")

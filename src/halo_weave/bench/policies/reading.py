@@ -58,12 +58,12 @@ class Reader:
         before = context.sync(layout.placed[:-1])
         report = context.sync([*layout.placed, *reply[:-1]], observe=True)
         if report.reading is None or len(report.reading) < len(words):
-            raise InputError("The model gives no attention that could be measured.")
+            raise InputError("The model reports no attention to measure.")
         for number, row in enumerate(report.reading[-len(words) :]):
             shining.observe(np.ascontiguousarray(row[: len(layout.placed) + number]))
             shining.add()
         if shining.malformed:
-            raise InputError(f"The model's attention cannot be used: {shining.last_problem}.")
+            raise InputError(f"The model's attention is not valid: {shining.last_problem}.")
         shining.settle()
         # The reply's last token is decoded with the next turn.
         return Read(before.decoded + report.decoded, shining.new_state())

@@ -24,14 +24,19 @@ from halo_weave.session.window.restoring import new_window, new_window_id
 from halo_weave.session.window.reviving import Reviver
 from halo_weave.session.window.window import Surroundings, Window
 from halo_weave.session.window.words import ChunkSizes
+from halo_weave.weave.brightness.cumulative import Cumulative
 from halo_weave.weave.brightness.settings import ScorerSettings
 from halo_weave.weave.layout import Layout, OpenTurn
 from halo_weave.weave.living import ANCHOR, TurnKey
 from halo_weave.weave.recent import newest_exchanges
 
 Kept = Literal["newest", "sinks", "heavy", "chance", "bright"]
-_HEAVY = ScorerSettings(scorer="cumulative", half_life=1_000_000, half_weight_distance=0)
-"""Attention summed up without fading or regard to distance, as in H2O (arXiv:2306.14048)."""
+_HEAVY = ScorerSettings(scorer="cumulative")
+
+
+def _heavy_scorer() -> Cumulative:
+    """Attention summed up without fading or regard to distance, as in H2O (arXiv:2306.14048)."""
+    return Cumulative(_HEAVY.sink, half_life=1_000_000, half_weight_distance=0)
 
 
 _SPARE = 256
@@ -78,6 +83,8 @@ class PolicyWindow:
             settings = msgspec.structs.replace(settings, weave=by_brightness, brightness=brightness)
         around = Surroundings(engine, memory, settings, ChunkSizes(1, 0), utc_now)
         self.window = new_window(around, f"{chat.name} {keeping.kept} {budget}", new_window_id())
+        if keeping.kept == "heavy":
+            self.window.scorer = _heavy_scorer()
         life = self.window.life
         self.budget = budget
         self._memory = memory

@@ -47,7 +47,7 @@ def run(settings: Settings, data: Path, repeats: int, notify: Notify) -> dict[st
         turns = _fill(folder / "full", settings, data, notify)
         (folder / "empty").mkdir()
         engine = stack.enter_context(closing(open_engine(settings.engine)))
-        notify("asking for nothing")
+        notify("sending messages that need no memory")
         with _hub(folder / "full", settings, engine) as hub:
             returned = _returned(hub)
         notify(f"greeting {2 * repeats} times")

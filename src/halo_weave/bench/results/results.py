@@ -60,7 +60,7 @@ def save(folder: Path, bench: str, words: Sequence[str], figures: Mapping[str, A
         folder.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content + b"\n")
     except OSError as error:
-        raise InputError(f"The result cannot be saved to {path}: {error.strerror}.") from error
+        raise InputError(f"Cannot save the result to {path}: {error.strerror}.") from error
     return path
 
 
@@ -70,7 +70,7 @@ def load(folder: Path) -> list[Result]:
     for path in sorted(folder.glob("*.json")):
         bench, _, about = path.stem.partition("-")
         if bench not in BENCHES:
-            raise InputError(f"{path} does not begin with the name of a bench: {', '.join(BENCHES)}.")
+            raise InputError(f"{path} does not start with the name of a benchmark: {', '.join(BENCHES)}.")
         pictures = sorted(one.name for one in folder.glob(f"{path.stem}.*") if one.suffix in (".png", ".svg"))
         # One of the two is enough.
         found.append(Result(bench, about, _read(path), tuple(pictures[:1])))
@@ -99,7 +99,7 @@ def with_headline(text: str, table: str, where: str) -> str:
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise InputError(f"{where} has no place for the figures, between {BEGIN} and {END}.")
+        raise InputError(f"{where} has no section for the figures between {BEGIN} and {END}.")
     return f"{before}{BEGIN}\n{table}\n{END}{after}"
 
 
@@ -112,7 +112,7 @@ def make(folder: Path, page_path: Path, readme: Path) -> list[Result]:
         page_path.write_text(page(results, relative), encoding="utf-8")
         readme.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise InputError(f"The results cannot be written: {error}.") from error
+        raise InputError(f"Cannot write the results: {error}.") from error
     return results
 
 

@@ -100,7 +100,9 @@ def _about(folder: Path) -> About | None:
 
 def _make(folder: Path, count: int, embedder: Embedder, on_progress: Progress) -> About:
     paragraphs, questions = _real_texts(min(_MOST_REAL_TEXTS, _FEWEST_REAL_TEXTS + count // _CHUNKS_PER_REAL_TEXT))
-    on_progress(f"{count} chunks: embedding {len(paragraphs) + len(questions)} real texts to make up vectors from")
+    on_progress(
+        f"{count} chunks: embedding {len(paragraphs) + len(questions)} real texts as a basis for synthetic vectors"
+    )
     vectors = MadeUpVectors(embedder.embed(paragraphs))
     np.save(folder / "questions.npy", embedder.embed(questions))
     model = Model(load_library(), bundled_model_path(), vocabulary_only=True)

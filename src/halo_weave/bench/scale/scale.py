@@ -137,7 +137,7 @@ class _Probe:
 
     def wait_until_ready(self) -> None:
         if self.answer() != READY:
-            raise InputError("A process that was to be measured did not begin.")
+            raise InputError("A process of the benchmark did not start.")
 
     def go(self) -> None:
         self._send(b"")
@@ -146,7 +146,7 @@ class _Probe:
         assert self._process.stdout is not None
         line: bytes = self._process.stdout.readline()
         if not line:
-            raise InputError("A process that was to be measured ended without figures; see what it wrote above.")
+            raise InputError("A process of the benchmark ended without figures; see its output above.")
         return line
 
     def close(self) -> None:

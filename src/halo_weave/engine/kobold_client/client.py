@@ -25,7 +25,7 @@ Dialect = Literal["editable", "attentive", "stock"]
 
 _CONTEXT_OF_UNKNOWN_SERVERS = 2048
 _ATTENTIVE = Ability(True)
-_STOCK = Ability(False, "stock KoboldCPP does not tell the model's attention")
+_STOCK = Ability(False, "stock KoboldCPP does not report the model's attention")
 
 
 class _Value(msgspec.Struct, frozen=True):
@@ -83,7 +83,7 @@ class KoboldEngine:
             return msgspec.convert({name: value for name, value in told.items() if value is not None}, ModelInfo)
         except msgspec.ValidationError as error:
             raise EngineProtocolError(
-                f"The model server at {self._connection.url} describes its model in an unknown way: {error}."
+                f"The model server at {self._connection.url} describes its model in an unknown format: {error}."
             ) from error
 
     def _find_dialect(self, info: ModelInfo) -> Dialect:

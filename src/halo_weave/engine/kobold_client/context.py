@@ -128,5 +128,5 @@ def take_position(positions: Iterator[int] | None, tokens: Sequence[Placed]) -> 
         return tokens[-1].position + 1
     position = next(positions, None)
     if position is None:
-        raise InputError("The positions for the reply ran out; give as many as the longest reply has tokens.")
+        raise InputError("There are not enough positions for the reply; pass as many as the longest reply has tokens.")
     return position

@@ -206,7 +206,7 @@ class EditableContext(KoboldContext):
         if reply.model_name != self._facts.name:
             raise EngineProtocolError(
                 f"The model server at {self._connection.url} now runs {reply.model_name}, not {self._facts.name}; "
-                "start again to use it."
+                "restart to use it."
             )
         return _OnServer(reply.context_id, reply.revision)
 

@@ -60,7 +60,7 @@ class UnreadableEvent(Exception):
     """`reason` is one word, under which the loss is counted."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"The event cannot be read: {reason}.")
+        super().__init__(f"The event is not valid: {reason}.")
         self.reason = reason
 
 

@@ -101,7 +101,7 @@ class StockVocabulary:
             end = next((end for end in ends if ids[start:end] in self._texts), None)
             if end is None:
                 raise EngineProtocolError(
-                    f"The model server at {self._connection.url} cannot turn tokens into text; update KoboldCPP."
+                    f"The model server at {self._connection.url} cannot convert tokens to text; update KoboldCPP."
                 )
             yield self._texts[ids[start:end]]
             start = end

@@ -30,7 +30,7 @@ class UnusableAttention(Exception):
     """`reason` is one word, under which the loss is counted."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"The attention cannot be used: {reason}.")
+        super().__init__(f"The attention is not valid: {reason}.")
         self.reason = reason
 
 

@@ -36,7 +36,7 @@ def tokens_of(runs: Iterable[Run]) -> list[Placed]:
 
 def read_position(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
-        raise InputError(f"A position must be decimal digits, at most {_MOST_DIGITS}, not {text[:40]!r}.")
+        raise InputError(f"A position must be a string of at most {_MOST_DIGITS} decimal digits, not {text[:40]!r}.")
     return int(text)
 
 
@@ -58,7 +58,9 @@ def apply_script(old: Sequence[Placed], edits: Iterable[Edit]) -> list[Placed]:
     end = 0
     for index, remove_count, runs in edits:
         if index < end or remove_count < 0 or index + remove_count > len(old):
-            raise InputError(f"The edit at {index} of {remove_count} tokens does not fit a context of {len(old)}.")
+            raise InputError(
+                f"The edit at {index} of {remove_count} tokens does not fit in a context of {len(old)} tokens."
+            )
         new += old[end:index]
         new += tokens_of(runs)
         end = index + remove_count

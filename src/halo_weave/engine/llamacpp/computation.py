@@ -41,7 +41,7 @@ class Computation:
         self._address = self._c.llama_init_from_model(model.address, params)
         if not self._address:
             reason = model.library.last_complaint() or "the library gave no reason"
-            raise EngineError(f"No context of {cells} tokens could be made for {model.name}: {reason}.")
+            raise EngineError(f"Cannot create a context of {cells} tokens for {model.name}: {reason}.")
         self._memory = self._c.llama_get_memory(self._address)
         self._batch = _Batch()
 
@@ -65,7 +65,7 @@ class Computation:
             self._tap.start(listen)
         code = self._c.llama_decode(self._address, self._batch.fill(ids, place, sequence, all_logits))
         if code != 0:
-            raise EngineError(f"The model could not read {len(ids)} tokens at place {place} (code {code}).")
+            raise EngineError(f"The model failed to read {len(ids)} tokens at index {place} (code {code}).")
         if self._tap is not None:
             self._tap.finish()
 

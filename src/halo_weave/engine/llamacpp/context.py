@@ -114,7 +114,7 @@ class LlamaContext:
         with self._lock:
             self._require_open()
             if self._settled is None or not self._editor.is_editable:
-                raise InputError("Only what an editable model has read can be continued by given tokens.")
+                raise InputError("Only the context of an editable model can be continued with given tokens.")
             if len(self._held.tokens) + len(ids) > self._cells:
                 raise ContextTooLarge(len(self._held.tokens) + len(ids), self._cells)
             rows = [self._settled.logits]

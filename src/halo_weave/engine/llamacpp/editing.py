@@ -86,13 +86,13 @@ class Editor:
             return np.arange(place, place + count)  # nothing is ever moved, or nobody wants to know
         cells = self.tap.cells()
         if len(cells) != count:
-            raise CellsUnknown(f"The model told the cells of {len(cells)} tokens out of {count}.")
+            raise CellsUnknown(f"The model reported the cells of only {len(cells)} of {count} tokens.")
         return cells
 
     def _require_expected(self, cells: Cells) -> None:
         visible = None if self.tap is None else self.tap.visible()
         if self.is_editable and visible is not None and not np.array_equal(np.sort(cells), visible):
-            raise CellsUnknown("The model looks at other cells than the context is known to have.")
+            raise CellsUnknown("The model's cells do not match the context.")
 
 
 class Edit:

@@ -81,7 +81,7 @@ class EmbeddingModel:
             return self._open_context(path, threads, POOLING_MEAN)
         if pooling == _POOLING_RANK:
             self._c.llama_free(context)
-            raise EmbedderError(f"{path} ranks pairs of texts and gives no vectors; choose an embedding model.")
+            raise EmbedderError(f"{path} is a reranking model without vectors; choose an embedding model.")
         return context
 
     def _open_context(self, path: Path, threads: int, pooling: int) -> int:
@@ -132,7 +132,7 @@ class EmbeddingModel:
     def _pooled(self, sequence: int) -> NDArray[np.float32]:
         address = self._c.llama_get_embeddings_seq(self._context, sequence)
         if not address:
-            raise EmbedderError("The embedding model gave no vector for a text.")
+            raise EmbedderError("The embedding model returned no vector for a text.")
         return np.ctypeslib.as_array(address, shape=(self.dimensions,))
 
 

@@ -22,12 +22,11 @@ _PROBE_CELLS = 64
 
 
 class LlamaEngine:
-    def __init__(self, settings: EngineSettings, *, spill_folder: Path | None = None) -> None:
-        """`spill_folder` takes kept rows that no longer fit the memory, if the settings ask for it."""
+    def __init__(self, settings: EngineSettings) -> None:
         path = Path(settings.model).expanduser() if settings.model else bundled_model_path()
         self.model = Model(load_library(), path, gpu_layers=settings.gpu_layers)
         self._threads = settings.threads or default_threads()
-        self._kept = KeptRows(settings.kept_rows_mb * 1_000_000, spill_folder if settings.kept_rows_on_disk else None)
+        self._kept = KeptRows(settings.kept_rows_mb * 1_000_000)
         self._open_contexts: list[LlamaContext] = []
         try:
             self.facts = self._find_facts(settings.context_tokens)
@@ -108,9 +107,7 @@ class LlamaEngine:
                 why_not_editing = "the library cannot move the keys of this model"
             computation.decode([0, 0], 0, MAIN, "last")
             rows = tap.rows()
-            why_no_attention = (
-                "" if rows is not None and rows.sum() > 0 else "the model has no attention that can be read"
-            )
+            why_no_attention = "" if rows is not None and rows.sum() > 0 else "the model has no readable attention"
             return Abilities(
                 attention=Ability(not why_no_attention, why_no_attention),
                 editing=Ability(not why_not_editing, why_not_editing),
@@ -122,4 +119,4 @@ class LlamaEngine:
 def _require_within(what: str, chosen: Sequence[int] | None, count: int) -> None:
     for number in chosen or ():
         if not 0 <= number < count:
-            raise InputError(f"There is no {what} {number}; the model has 0 to {count - 1}.")
+            raise InputError(f"There is no {what} {number}; the model has {what}s 0 to {count - 1}.")

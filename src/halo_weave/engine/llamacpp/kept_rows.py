@@ -4,12 +4,10 @@ The store is bounded and forgets what was used least recently; the text itself i
 to the context that computed them and are found by position and token, not by where they stood among other tokens.
 """
 
-import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +15,6 @@ from numpy.typing import NDArray
 from halo_weave.engine.protocol import Placed
 
 Blob = NDArray[np.uint8]
-_MOST_FILES = 256
 
 
 class Rows(NamedTuple):
@@ -39,10 +36,8 @@ class Found(NamedTuple):
 
 
 class KeptRows:
-    def __init__(self, limit_bytes: int, spill_folder: Path | None = None) -> None:
-        """With a `spill_folder`, what memory cannot hold goes to unnamed files there, up to the same limit."""
+    def __init__(self, limit_bytes: int) -> None:
         self._limit = limit_bytes
-        self._spill_folder = spill_folder
         self._lock = threading.Lock()
         self._entries: OrderedDict[int, _Entry] = OrderedDict()
         self._index: dict[tuple[int, Placed], int] = {}
@@ -54,11 +49,7 @@ class KeptRows:
 
     @property
     def memory_bytes(self) -> int:
-        return sum(entry.size for entry in self._entries.values() if entry.file is None)
-
-    @property
-    def disk_bytes(self) -> int:
-        return sum(entry.size for entry in self._entries.values() if entry.file is not None)
+        return sum(entry.rows.blob.nbytes for entry in self._entries.values())
 
     def keep(self, owner: int, rows: Rows) -> None:
         if rows.blob.nbytes > self._limit:
@@ -86,7 +77,7 @@ class KeptRows:
                 start + length < end and offset + length < len(kept) and kept[offset + length] == tokens[start + length]
             ):
                 length += 1
-            return Found(key, entry.load(), offset, length)
+            return Found(key, entry.rows, offset, length)
 
     def drop(self, key: int) -> None:
         """Forget rows, because they are back in their context or cannot be used."""
@@ -102,52 +93,15 @@ class KeptRows:
 
     def _make_room(self) -> None:
         while self.memory_bytes > self._limit:
-            key = next(key for key, entry in self._entries.items() if entry.file is None)
-            if self._spill_folder is None or not self._entries[key].spill(self._spill_folder):
-                self._remove(key)
-        spilled = [key for key, entry in self._entries.items() if entry.file is not None]
-        while spilled and (self.disk_bytes > self._limit or len(spilled) > _MOST_FILES):
-            self._remove(spilled.pop(0))
+            self._remove(next(iter(self._entries)))
 
     def _remove(self, key: int) -> None:
         entry = self._entries.pop(key)
         for token in entry.rows.tokens:
             if self._index.get((entry.owner, token)) == key:
                 del self._index[entry.owner, token]
-        entry.close()
 
 
-class _Entry:
-    def __init__(self, owner: int, rows: Rows) -> None:
-        self.owner = owner
-        self.rows = rows
-        self.size = rows.blob.nbytes
-        self.file: BinaryIO | None = None
-
-    def spill(self, folder: Path) -> bool:
-        """Move the state to a file that vanishes with the process; False if the disk does not take it."""
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            # The file outlives this function and is closed with the entry.
-            file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
-        except OSError:
-            return False
-        try:
-            file.write(self.rows.blob.data)
-            file.flush()
-        except OSError:
-            file.close()
-            return False
-        self.file = file
-        self.rows = self.rows._replace(blob=np.empty(0, dtype=np.uint8))
-        return True
-
-    def load(self) -> Rows:
-        if self.file is None:
-            return self.rows
-        self.file.seek(0)
-        return self.rows._replace(blob=np.frombuffer(self.file.read(), dtype=np.uint8))
-
-    def close(self) -> None:
-        if self.file is not None:
-            self.file.close()
+class _Entry(NamedTuple):
+    owner: int
+    rows: Rows

@@ -114,8 +114,8 @@ class Library:
         self.c.llama_backend_init()
         if found := layout.differences(self.c):
             raise EngineUnavailable(
-                f"{package} {self.package_version} does not have the layout that Halo Weave knows ({found[0]}); "
-                f"install the versions that Halo Weave names."
+                f"{package} {self.package_version} has an unknown memory layout ({found[0]}); install the versions "
+                "that Halo Weave requires."
             )
 
     @property
@@ -197,5 +197,5 @@ def _load(path: Path) -> Any:
             function.argtypes = arguments
     except (OSError, AttributeError) as error:
         hint = "; install your system's package libgomp1" if "libgomp" in str(error) else ""
-        raise EngineUnavailable(f"The llama.cpp library {path} cannot be used: {error}{hint}.") from error
+        raise EngineUnavailable(f"The llama.cpp library {path} cannot be loaded: {error}{hint}.") from error
     return library

@@ -10,7 +10,7 @@ from halo_weave.engine.llamacpp.vocabulary import Vocabulary
 from halo_weave.errors import EngineUnavailable
 from halo_weave.text.chat_template import ChatTemplate, from_jinja
 
-NO_TOKEN_BY_TOKEN = "it does not write text token by token"
+NO_TOKEN_BY_TOKEN = "it does not generate text token by token"
 
 _GGUF_MAGIC = b"GGUF"
 
@@ -81,9 +81,9 @@ class Model:
         """Why the middle of a context cannot be changed for this kind of model; empty if it can."""
         c, address = self.library.c, self.address
         if c.llama_model_is_recurrent(address) or c.llama_model_is_hybrid(address):
-            return "the model has recurrent layers, whose state cannot be taken apart"
+            return "the model has recurrent layers, whose state cannot be split"
         if c.llama_model_rope_type(address) in layout.ROPE_TYPES_WITH_SEVERAL_POSITIONS:
-            return "the model gives tokens several positions at once (M-RoPE)"
+            return "the model assigns several positions to each token (M-RoPE)"
         if c.llama_model_n_swa(address) > 0:
             return "the model has sliding-window layers"
         if c.llama_model_has_encoder(address):
@@ -110,6 +110,6 @@ def _require_gguf(path: Path) -> None:
         with path.open("rb") as file:
             magic = file.read(4)
     except OSError as error:
-        raise EngineUnavailable(f"The model {path} cannot be read: {error.strerror}.") from error
+        raise EngineUnavailable(f"Cannot read the model {path}: {error.strerror}.") from error
     if magic != _GGUF_MAGIC:
         raise EngineUnavailable(f"The model {path} is not a GGUF file.")

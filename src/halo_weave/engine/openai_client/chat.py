@@ -34,7 +34,7 @@ class Chat:
         always so if that helped.
         """
         if not conversation.messages:
-            raise InputError("The context holds no message yet; there is nothing to answer.")
+            raise InputError("The context has no message yet; there is nothing to answer.")
         for is_strict in [True] if self._is_strict else [False, True]:
             body = request_body(conversation, settings, model=self._model, max_tokens=max_tokens, strict=is_strict)
             try:
@@ -63,14 +63,14 @@ class Chat:
                 finished = finished or bool(delta.finish)
                 yield delta
         if not finished:
-            raise EngineUnavailable(f"The model server at {self._connection.url} ended its answer in the middle.")
+            raise EngineUnavailable(f"The model server at {self._connection.url} ended its answer early.")
 
     def _read(self, data: str) -> Delta:
         try:
             delta = read_delta(data)
         except StreamError as error:
             raise EngineProtocolError(
-                f"The model server at {self._connection.url} broke off its answer: {error}."
+                f"The model server at {self._connection.url} stopped its answer: {error}."
             ) from error
         if delta is None:
             self.skipped_events += 1

@@ -14,8 +14,8 @@ from halo_weave.errors import EngineError
 from halo_weave.records.tokens import Token
 
 _USUAL_CONTEXT = 4096
-_NO_ATTENTION = "an OpenAI-compatible server sends text and no attention"
-_NO_EDITING = "an OpenAI-compatible server takes whole conversations, so its context cannot be edited"
+_NO_ATTENTION = "an OpenAI-compatible server sends text but no attention"
+_NO_EDITING = "an OpenAI-compatible server reads the whole conversation each time, so its context cannot be edited"
 
 
 class OpenAIEngine:

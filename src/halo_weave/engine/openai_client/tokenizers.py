@@ -180,10 +180,10 @@ def _bytes_of(piece: str | list[int]) -> bytes:
     try:
         return bytes(piece)
     except ValueError as error:
-        raise EngineProtocolError(f"The model server names a token by {piece}, which are not bytes.") from error
+        raise EngineProtocolError(f"The model server sent the token text {piece}, which is not bytes.") from error
 
 
 def _checked(token_id: int) -> int:
     if not 0 <= token_id < FIRST_OWN_ID:
-        raise EngineProtocolError(f"The model server sent the token id {token_id}, which no vocabulary has.")
+        raise EngineProtocolError(f"The model server sent the token id {token_id}, which no vocabulary contains.")
     return token_id

@@ -21,7 +21,7 @@ from halo_weave.text.server_address import without_password
 Notice = Callable[[str], None]
 """Takes a line for the person who uses the memory."""
 _Notes = dict[str, EmbedderSettings]
-_WAY_OUT = "`halo-weave memory reembed` makes vectors of the one that the settings name"
+_WAY_OUT = "run `halo-weave memory reembed` to compute vectors with the embedder in the settings"
 
 
 class EmbedderChoice:
@@ -56,9 +56,11 @@ class EmbedderChoice:
         except EmbedderError as error:
             if noted in (None, self._settings):
                 raise
-            problem = f"that of the settings cannot be opened ({str(error).rstrip('.')})"
+            problem = f"the embedder in the settings cannot be opened ({str(error).rstrip('.')})"
         embedder = self._earlier(noted, name, problem)
-        self._notice(f"The memory's vectors are of {name}, but {problem}; search goes on with {name}, and {_WAY_OUT}.")
+        self._notice(
+            f"The memory's vectors were computed by {name}, but {problem}. Search still uses {name}; {_WAY_OUT}."
+        )
         return embedder
 
     def _earlier(self, noted: EmbedderSettings | None, name: str, problem: str) -> Embedder:
@@ -68,7 +70,8 @@ class EmbedderChoice:
                 return embedder
             embedder.close()
         raise EmbedderError(
-            f"The memory's vectors are of {name}, which these settings cannot open, and {problem}; {_WAY_OUT}."
+            f"The memory's vectors were computed by {name}, which cannot be opened with these settings, and {problem}; "
+            f"{_WAY_OUT}."
         )
 
     def _noted(self, name: str) -> EmbedderSettings | None:

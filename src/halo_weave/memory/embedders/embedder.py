@@ -22,14 +22,15 @@ class EmbedderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: Annotated[
         EmbedderKind,
         msgspec.Meta(
-            description="minilm is the bundled model; gguf runs a file of yours in this process; openai uses a server."
+            description="Model that compares texts by meaning: minilm is the bundled one, gguf runs embedder.model in "
+            "this process, openai uses the server at embedder.url."
         ),
     ] = "minilm"
     model: Annotated[
-        str, msgspec.Meta(description="Path of a GGUF embedding model, or a model's name on the server.")
+        str, msgspec.Meta(description="Path of a GGUF embedding model, or the model's name on the server.")
     ] = ""
-    url: Annotated[str, msgspec.Meta(description="Address of the embedding server, for openai.")] = ""
-    api_key: Annotated[str, msgspec.Meta(description="Key that the embedding server asks for, if any.")] = ""
+    url: Annotated[str, msgspec.Meta(description="Address of the embedding server; required for openai.")] = ""
+    api_key: Annotated[str, msgspec.Meta(description="API key for the embedding server, if it asks for one.")] = ""
 
 
 class Embedder(Protocol):
@@ -63,7 +64,9 @@ def open_embedder(settings: EmbedderSettings, on_progress: Progress | None = Non
         return OpenAIEmbedder(settings.url, settings.model, settings.api_key)
     if settings.kind == "gguf":
         if not settings.model:
-            raise SettingError("embedder.model is empty; with embedder.kind gguf it must be the path of a GGUF file.")
+            raise SettingError(
+                "embedder.model is empty; set it to the path of a GGUF file, or set embedder.kind to minilm."
+            )
         return GgufEmbedder(Path(settings.model).expanduser())
     path = minilm.converted_minilm(bundled_minilm_folder(), cache_folder(), on_progress)
     return GgufEmbedder(path, name=minilm.NAME, max_tokens=minilm.MAX_TOKENS)

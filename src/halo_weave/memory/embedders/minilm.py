@@ -37,7 +37,7 @@ def converted_minilm(source: Path, cache: Path, on_progress: Callable[[str], Non
     except (OSError, KeyError, ValueError) as error:
         raise EmbedderError(f"The embedding model {NAME} could not be prepared in {cache}: {error}.") from error
     if on_progress is not None:
-        on_progress(f"The embedding model is ready: {path}")
+        on_progress(f"Embedding model ready: {path}")
     return path
 
 

@@ -77,7 +77,7 @@ def _add_tensors(writer: Any, weights: Path, layers: int) -> None:
             continue
         name = names.get_name(published_name, try_suffixes=(".weight", ".bias"))
         if name is None or tensor.dtype != "F32":
-            raise ValueError(f"{weights} holds {published_name} as {tensor.dtype}, which is not expected")
+            raise ValueError(f"{weights} holds {published_name} as {tensor.dtype}, which is not supported")
         values: NDArray[np.float32] = tensor.mmap_bytes().view(np.float32).reshape(tensor.shape)
         is_factor = values.ndim == 2 and name not in _FULL_PRECISION
         writer.add_tensor(name, values.astype(np.float16) if is_factor else np.array(values))

@@ -58,7 +58,7 @@ class OpenAIEmbedder:
             answer = self._ask([self._sendable(text) for text in texts[start : start + _BATCH_TEXTS]])
             if answer.shape[1] != self.dimensions:
                 raise EmbedderError(
-                    f"{self._server} gave vectors of {answer.shape[1]} dimensions instead of {self.dimensions}."
+                    f"{self._server} returned vectors of {answer.shape[1]} dimensions instead of {self.dimensions}."
                 )
             vectors[start : start + len(answer)] = answer
         return vectors
@@ -93,10 +93,12 @@ class OpenAIEmbedder:
 
     def _in_order(self, found: list[_Embedding], count: int) -> NDArray[np.float64]:
         if sorted(entry.index for entry in found) != list(range(count)):
-            raise EmbedderError(f"{self._server} gave {len(found)} vectors for {count} texts, or in no clear order.")
+            raise EmbedderError(
+                f"{self._server} returned {len(found)} vectors for {count} texts, or in an unclear order."
+            )
         dimensions = {len(entry.embedding) for entry in found}
         if len(dimensions) != 1 or dimensions == {0}:
-            raise EmbedderError(f"{self._server} gave vectors of dimensions {sorted(dimensions)}.")
+            raise EmbedderError(f"{self._server} returned vectors of different dimensions: {sorted(dimensions)}.")
         ordered = sorted(found, key=lambda entry: entry.index)
         return np.array([entry.embedding for entry in ordered], dtype=np.float64)
 

@@ -11,6 +11,8 @@ _KINDS_IN_WORDS = "LNM"
 """Letters, numbers and the marks on them, which many scripts write their vowels with."""
 _NEVER_COMMON = 50
 """Chunks that a word may have in the smallest memory."""
+_COMMON_SHARE = 0.5
+"""BM25 itself gives nothing to words that more than half of all chunks have."""
 _MOST_READ = 400_000
 """Chunks that the words of one question may have in all: with more, searching a large memory takes too long."""
 
@@ -34,7 +36,7 @@ class TellingTerms:
     """Leaves out the words that more than this share of all chunks have, and in a large memory as many of the commonest
     as it takes: they cost the most and say the least."""
 
-    def __init__(self, store: Store, largest_share: float) -> None:
+    def __init__(self, store: Store, largest_share: float = _COMMON_SHARE) -> None:
         self._store = store
         self._largest_share = largest_share
 

@@ -24,6 +24,8 @@ from halo_weave.records.chunks import Chunk, utc_now
 from halo_weave.records.roles import Role
 
 _CLOSEST_WISHES = 4
+CANDIDATES = 64
+"""Chunks that meaning and words each put forward, at least; their neighbours come with them."""
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -61,19 +63,22 @@ class MemorySearch:
         index: VectorIndex,
         settings: SearchSettings | None = None,
         clock: Callable[[], datetime] = utc_now,
+        *,
+        candidates: int = CANDIDATES,
     ) -> None:
         if index.embedder != embedder.name:
             raise InputError(
-                f"The index has vectors of {index.embedder}, but questions are embedded by {embedder.name}."
+                f"The index has vectors by {index.embedder}, but questions are embedded by {embedder.name}."
             )
         self._store = store
         self._embedder = embedder
         self._index = index
         self._settings = settings or SearchSettings()
-        self._terms = TellingTerms(store, self._settings.common_words_share)
+        self._terms = TellingTerms(store)
         self._centre = Centre(store, embedder.name)
         self._wishes = WishList(store)
         self._clock = clock
+        self._depth = candidates
 
     def search(
         self,
@@ -111,15 +116,15 @@ class MemorySearch:
         self, text: str, embedded: Callable[[], Vector], wanted: ChunkFilter, limit: int, mmr_lambda: float | None
     ) -> list[Hit]:
         if limit < 1:
-            raise InputError(f"{limit} chunks cannot be searched for; it takes at least 1.")
+            raise InputError(f"limit is {limit}, but must be at least 1.")
         if mmr_lambda is not None and not 0 <= mmr_lambda <= 1:
-            raise InputError(f"The share {mmr_lambda} of closeness in the order is not from 0 to 1.")
+            raise InputError(f"mmr_lambda is {mmr_lambda}, but must be from 0 to 1.")
         question = Question(text, self._clock().astimezone())
         candidates = Candidates(self._store, self._embedder.name, self._index, wanted)
         # The embedder wants all processors for itself; what shares them slows it down more than it gains.
         vector = embedded()
         turned = self._centre.removed_from(vector)
-        depth = self._settings.candidates
+        depth = self._depth
         found = self._looked_for(question, turned, candidates, depth)
         if len(found.ids) < limit and max(len(found.similarities), len(found.word_scores)) >= depth:
             found = self._looked_for(question, turned, candidates, max(limit, depth))

@@ -54,7 +54,7 @@ def _columns(key: ChunkKey | None) -> tuple[bytes | None, int | None, str | None
 
 def _sound(row: tuple[Any, ...]) -> AuditEntry:
     entry, time, origin, action, turn, number, role, _ = row
-    require_sound(row[1:], f"entry {entry} of the log is not what was written")
+    require_sound(row[1:], f"entry {entry} of the log does not match its checksum")
     key = None if turn is None else ChunkKey(stored_number(turn), number, role)
     return AuditEntry(entry, time_of_microseconds(time), origin, action, key)
 

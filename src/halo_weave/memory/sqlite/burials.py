@@ -88,7 +88,7 @@ def remove_of_chunk(connection: sqlite3.Connection, chunk_id: int) -> None:
 def findings(connection: sqlite3.Connection) -> Iterator[str]:
     query = "SELECT DISTINCT window FROM burials WHERE window NOT IN (SELECT id FROM windows)"
     for (window_id,) in connection.execute(query):
-        yield f"There are burials of the window {window_id}, which is not there."
+        yield f"There are burials of the window {window_id}, which does not exist."
 
 
 def _gap(connection: sqlite3.Connection, between: tuple[str, bytes, bytes], keys: int) -> BurialGap | None:
@@ -121,7 +121,7 @@ def _columns_of(key: ChunkKey) -> tuple[bytes, int, str]:
 
 def _sound(row: tuple[Any, ...]) -> BurialRecord:
     window_id, turn, number, role, first_position, peak, reason, time, brightness, written = row
-    require_sound((*_summed(row[:-1]), written), f"a burial in the window {window_id} is not what was saved")
+    require_sound((*_summed(row[:-1]), written), f"a burial in the window {window_id} does not match its checksum")
     key = ChunkKey(stored_number(turn), number, role)
     position, buried_at = stored_number(first_position), time_of_microseconds(time)
     return BurialRecord(key, position, peak, reason, buried_at, brightness or b"")

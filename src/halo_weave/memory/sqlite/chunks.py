@@ -171,7 +171,7 @@ def require_given_out(row: Row, counters: Counters) -> None:
 
 def require_new(connection: sqlite3.Connection, row: Row) -> None:
     if find(connection, row.turn, row.number, row.role) is not None:
-        raise StoreConflict(f"Chunk {row.key} is in the memory already; nothing was written.")
+        raise StoreConflict(f"Chunk {row.key} is already in the memory; nothing was written.")
     earlier = row_at_or_before(connection, row.end - 1)
     if earlier is not None and earlier.end > row.start:
         raise StoreConflict(
@@ -187,11 +187,11 @@ def with_deletion(row: Row, deleted: bool, time: int) -> Row:
 def require_mergeable(left: Row, right: Row) -> None:
     reason = None
     if (left.turn, left.role) != (right.turn, right.role):
-        reason = "do not belong to one turn and role"
+        reason = "belong to different turns or roles"
     elif left.end != right.start:
-        reason = "do not follow each other without a gap"
+        reason = "are not adjacent"
     elif left.deleted or right.deleted:
-        reason = "are not both alive; undelete what was deleted first"
+        reason = "are not both present; undelete the deleted one first"
     if reason:
         raise InputError(f"Chunks {left.key} and {right.key} cannot be merged: they {reason}; nothing was changed.")
 
@@ -208,7 +208,7 @@ def merged(left: Row, right: Row) -> Row:
 def _require_sound(columns: tuple[Any, ...]) -> None:
     row = sound_row(columns[0], columns[1:])
     if chunk_of_row(row, None).token_count != row.token_count:
-        raise DamagedRow(f"the chunk with id {columns[0]} has another number of tokens than it says")
+        raise DamagedRow(f"the chunk with id {columns[0]} has an inconsistent number of tokens")
 
 
 TABLE = Table("chunks", ("id", *Row._fields, "checksum"), _require_sound, lambda row: f"the chunk with id {row['id']}")

@@ -45,7 +45,7 @@ def set_change(connection: sqlite3.Connection, change: int) -> None:
 
 
 def _sound(row: tuple[Any, ...]) -> Counters:
-    require_sound(row, "the counters of turns, positions and changes are not what was written")
+    require_sound(row, "the counters of turns, positions and changes do not match their checksum")
     return Counters(stored_number(row[1]), stored_number(row[2]), row[3])
 
 

@@ -30,7 +30,7 @@ class Database:
 
     def __init__(self, path: Path, *, timeout_s: float) -> None:
         if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
-            raise StoreUnavailable(f"SQLite {sqlite3.sqlite_version} is too old for the memory; 3.37 is needed.")
+            raise StoreUnavailable(f"SQLite {sqlite3.sqlite_version} is too old; version 3.37 or later is required.")
         self.path = path.absolute()
         self._timeout_s = timeout_s
         self._lock = FileLock(_beside(self.path, "-lock"), timeout_s)
@@ -87,7 +87,7 @@ class Database:
 
     def backup(self, target: Path) -> None:
         if target.exists():
-            raise InputError(f"There is a file at {target} already; name another one for the backup.")
+            raise InputError(f"The file {target} already exists; choose another name for the backup.")
         sweep(target.parent)
         try:
             with new_file(target) as temporary, self.reading() as source, closing(_connect(temporary, 0)) as copy:
@@ -116,7 +116,7 @@ class Database:
         except OSError as error:
             raise StoreUnavailable(f"The memory {self.path} cannot be written: {error.strerror}.") from error
         if is_busy:
-            raise StoreUnavailable(f"The memory {self.path} is being read by another program; try again later.")
+            raise StoreUnavailable(f"The memory {self.path} is in use by another program; try again later.")
 
     @contextmanager
     def copied(self) -> Iterator[sqlite3.Connection]:
@@ -131,7 +131,9 @@ class Database:
         except UNREADABLE as error:
             raise store_error(self.path, error) from error
         except OSError as error:
-            raise StoreUnavailable(f"The memory {self.path} cannot be copied beside it: {error.strerror}.") from error
+            raise StoreUnavailable(
+                f"The memory {self.path} cannot be copied in its folder: {error.strerror}."
+            ) from error
 
     @contextmanager
     def copied_file(self) -> Iterator[Path]:
@@ -147,7 +149,9 @@ class Database:
         except UNREADABLE as error:
             raise store_error(self.path, error) from error
         except OSError as error:
-            raise StoreUnavailable(f"The memory {self.path} cannot be copied beside it: {error.strerror}.") from error
+            raise StoreUnavailable(
+                f"The memory {self.path} cannot be copied in its folder: {error.strerror}."
+            ) from error
 
     def close(self) -> None:
         self._is_closed = True
@@ -163,12 +167,16 @@ class Database:
             if not self.path.exists():
                 self._create()
             if self.path.stat().st_size == 0:
-                raise StoreDamaged(f"The file {self.path} is empty, which a memory never is; restore a backup of it.")
+                raise StoreDamaged(
+                    f"The file {self.path} is empty and therefore not a memory; restore a backup, or move it away."
+                )
             with self.reading() as connection:
                 version = self._version(connection)
                 journal_mode = connection.execute("PRAGMA journal_mode").fetchone()[0]
         except PermissionError as error:
-            raise StoreUnavailable(f"The memory {self.path} may not be read or made by this user.") from error
+            raise StoreUnavailable(
+                f"The memory {self.path} cannot be read or created by this user; check its permissions."
+            ) from error
         except OSError as error:
             raise StoreUnavailable(f"The memory {self.path} cannot be opened: {error.strerror}.") from error
         if version < len(MIGRATIONS):
@@ -185,8 +193,8 @@ class Database:
             journal = _beside(self.path, "-wal")
             if journal.exists():
                 raise StoreDamaged(
-                    f"The memory {self.path} is missing, but its journal {journal.name} is there; put the memory back, "
-                    "or move the journal away."
+                    f"The memory {self.path} is missing, but its journal {journal.name} exists; restore the memory, or "
+                    "move the journal away."
                 )
             try:
                 with new_file(self.path) as temporary, closing(_connect(temporary, 0)) as connection:
@@ -200,11 +208,11 @@ class Database:
 
     def _version(self, connection: sqlite3.Connection) -> int:
         if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-            raise StoreDamaged(f"The file {self.path} is a database, but not a memory of Halo Weave; name another one.")
+            raise StoreDamaged(f"The file {self.path} is a database, but not a Halo Weave memory; choose another file.")
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > len(MIGRATIONS):
             raise StoreTooNew(
-                f"The memory {self.path} has version {version}, but this program knows versions up to "
+                f"The memory {self.path} has version {version}, but this version of Halo Weave reads versions up to "
                 f"{len(MIGRATIONS)}; update Halo Weave to open it."
             )
         return version
@@ -212,7 +220,7 @@ class Database:
     def _require_sound(self, copy: sqlite3.Connection) -> None:
         (finding,) = copy.execute("PRAGMA quick_check(1)").fetchone()
         if finding != "ok":
-            raise StoreDamaged(f"The memory {self.path} is damaged ({finding}); no backup was made of it.")
+            raise StoreDamaged(f"The memory {self.path} is damaged ({finding}); no backup was made.")
 
     def _switch_to_wal(self) -> None:
         try:
@@ -246,7 +254,7 @@ class Database:
 
     def _require_open(self) -> None:
         if self._is_closed:
-            raise StoreUnavailable(f"The memory {self.path} was closed by this program.")
+            raise StoreUnavailable(f"The memory {self.path} has been closed.")
 
 
 def _beside(path: Path, suffix: str) -> Path:

@@ -16,7 +16,7 @@ UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
 
 def store_error(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StoreError:
     if isinstance(error, UnicodeDecodeError):
-        return StoreDamaged(f"The memory {path} is damaged (its form cannot be read); restore a backup of it.")
+        return StoreDamaged(f"The memory {path} is damaged (its schema cannot be read); restore a backup.")
     if isinstance(error, sqlite3.ProgrammingError):
         return StoreUnavailable(f"The memory {path} cannot be used: {error}")
     code = getattr(error, "sqlite_errorcode", None)
@@ -24,24 +24,24 @@ def store_error(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StoreE
         return damaged_row(path, error)
     code &= _PRIMARY_CODE
     if code == sqlite3.SQLITE_NOTADB:
-        return StoreDamaged(f"The file {path} is not a memory of Halo Weave; move it away or name another one.")
+        return StoreDamaged(f"The file {path} is not a Halo Weave memory; move it away, or choose another file.")
     if code in _DAMAGED:
         # SQLite may quote what it could not read, with line ends.
-        return StoreDamaged(f"The memory {path} is damaged ({' '.join(str(error).split())}); restore a backup of it.")
+        return StoreDamaged(f"The memory {path} is damaged ({' '.join(str(error).split())}); restore a backup.")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return StoreUnavailable(f"The memory {path} is locked by another program; try again when it is done.")
+        return StoreUnavailable(f"The memory {path} is locked by another program; try again later.")
     if code == sqlite3.SQLITE_FULL:
-        return StoreUnavailable(f"There is no room left on the disk for the memory {path}; nothing was changed.")
+        return StoreUnavailable(f"The disk with the memory {path} is full; nothing was changed.")
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return read_only(path)
     if code == sqlite3.SQLITE_CANTOPEN:
-        return StoreUnavailable(f"The memory {path} cannot be opened; its file or folder may be missing or protected.")
-    if code == sqlite3.SQLITE_CONSTRAINT:
-        return StoreConflict(f"The memory {path} refused what contradicts its record ({error}); nothing was changed.")
-    if code == sqlite3.SQLITE_IOERR:
         return StoreUnavailable(
-            f"The disk with the memory {path} failed or has no room left ({error}); nothing was changed."
+            f"The memory {path} cannot be opened; check that its file and folder exist and are accessible."
         )
+    if code == sqlite3.SQLITE_CONSTRAINT:
+        return StoreConflict(f"The memory {path} rejected contradictory data ({error}); nothing was changed.")
+    if code == sqlite3.SQLITE_IOERR:
+        return StoreUnavailable(f"The disk with the memory {path} failed or is full ({error}); nothing was changed.")
     return StoreUnavailable(f"The memory {path} cannot be used: {error}.")
 
 
@@ -49,7 +49,7 @@ def damaged_row(path: Path, error: sqlite3.Error) -> StoreDamaged:
     """It was not SQLite that noticed: we find wrong checksums, Python finds text that is not UTF-8."""
     problem = str(error) if isinstance(error, DamagedRow) else "a text in it is not UTF-8"
     return StoreDamaged(
-        f"The memory {path} is damaged ({problem}); `halo-weave memory repair` sets aside what is damaged."
+        f"The memory {path} is damaged ({problem}); `halo-weave memory repair` sets the damaged rows aside."
     )
 
 

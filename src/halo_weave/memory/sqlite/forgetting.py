@@ -44,7 +44,7 @@ def forget(connection: sqlite3.Connection, keys: Sequence[ChunkKey]) -> None:
         chunk_id, row = existing(connection, key)
         if not row.deleted:
             raise InputError(
-                f"Chunk {key} is not deleted, and only what was deleted can be forgotten; nothing was changed."
+                f"Chunk {key} is not deleted; only deleted chunks can be permanently removed. Nothing was changed."
             )
         positions.append((row.start, row.end))
         parts = [part for (part,) in connection.execute(_ITSELF_AND_MERGED, (chunk_id,))]
@@ -84,8 +84,8 @@ def erase(database: Database, remove_caches: Callable[[], None]) -> None:
         _rewrite(database, remove_caches, wait=True)
     except (StoreUnavailable, OSError) as error:
         raise StoreUnavailable(
-            "It is out of the memory, but its bytes are still in the file, from which they go when the memory is "
-            f"opened next: {error}"
+            "The text was removed from the memory, but its bytes are still in the file. They will be removed when the "
+            f"memory is opened next: {error}"
         ) from error
 
 
@@ -120,7 +120,9 @@ def is_forgotten(connection: sqlite3.Connection, row: Row) -> bool:
 
 def require_not_forgotten(connection: sqlite3.Connection, row: Row) -> None:
     if is_forgotten(connection, row):
-        raise StoreConflict(f"Chunk {row.key} was forgotten, and its key is never used again; nothing was written.")
+        raise StoreConflict(
+            f"Chunk {row.key} was permanently removed, and its key is never reused; nothing was written."
+        )
     earlier = connection.execute(
         "SELECT first_position, token_count FROM forgotten WHERE first_position IS NOT NULL AND first_position <= ?"
         " ORDER BY first_position DESC LIMIT 1",
@@ -129,12 +131,12 @@ def require_not_forgotten(connection: sqlite3.Connection, row: Row) -> None:
     if earlier is not None and (end := stored_number(earlier[0]) + earlier[1]) > row.start:
         raise StoreConflict(
             f"Chunk {row.key} would begin at position {text_of_number(row.start)}, but positions up to "
-            f"{text_of_number(end - 1)} were forgotten and are never used again; nothing was written."
+            f"{text_of_number(end - 1)} were permanently removed and are never reused; nothing was written."
         )
 
 
 def _sound(row: tuple[Any, ...]) -> None:
-    require_sound(row, f"the note that the chunk with id {row[0]} was forgotten is not what was written")
+    require_sound(row, f"the record of the removed chunk with id {row[0]} does not match its checksum")
     stored_number(row[1])
 
 
@@ -142,5 +144,5 @@ TABLE = Table(
     "forgotten",
     ("id", "turn", "number", "role", "first_position", "token_count", "checksum"),
     _sound,
-    lambda row: f"the note that the chunk with id {row['id']} was forgotten",
+    lambda row: f"the record of the removed chunk with id {row['id']}",
 )

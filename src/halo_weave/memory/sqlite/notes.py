@@ -36,8 +36,8 @@ class SqliteNotes:
             (version,) = connection.execute("SELECT ifnull(max(version), 0) FROM notes").fetchone()
             if version != expected_version:
                 raise StoreConflict(
-                    f"The notes are at version {version}, not {expected_version}: somebody else changed them "
-                    "meanwhile; nothing was written."
+                    f"The notes are at version {version}, not {expected_version}: they were changed in the meantime. "
+                    "Nothing was written."
                 )
             insert(connection, record)
         return record.version
@@ -86,13 +86,13 @@ def findings(connection: sqlite3.Connection) -> Iterator[str]:
     expected = 1
     for row in connection.execute("SELECT version FROM notes ORDER BY version"):
         if row[0] != expected:
-            yield f"Of the notes, version {row[0]} comes where version {expected} should be."
+            yield f"The notes have version {row[0]} in the place of version {expected}."
         expected = row[0] + 1
 
 
 def _sound(row: tuple[Any, ...]) -> NotesRecord:
     version, time, origin, command, document, _ = row
-    require_sound(row, f"version {version} of the notes is not what was written")
+    require_sound(row, f"version {version} of the notes does not match its checksum")
     return NotesRecord(version, time_of_microseconds(time), origin, command, document)
 
 

@@ -52,7 +52,7 @@ def findings(connection: sqlite3.Connection) -> Iterator[str]:
     )
     for chunk_id, kept, text in connection.execute(openings):
         if _speaker(kept) != _speaker(text):
-            yield f"The outline of the chunk with id {chunk_id} has another beginning than its turn."
+            yield f"The outline of the chunk with id {chunk_id} does not match the beginning of its turn."
 
 
 def _outlines(

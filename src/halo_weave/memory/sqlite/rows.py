@@ -96,7 +96,7 @@ def chunk_of_row(row: Row, embedder: str | None) -> Chunk:
 
 def sound_row(chunk_id: int, columns: tuple[Any, ...]) -> Row:
     """A row of the columns that were read, if they are what was written."""
-    require_sound(columns, f"the chunk with id {chunk_id} is not what was written")
+    require_sound(columns, f"the chunk with id {chunk_id} does not match its checksum")
     return Row(*columns[:-1])
 
 
@@ -114,7 +114,7 @@ def stored_number(key: bytes) -> int:
     try:
         return number_of_key(key)
     except InputError as error:
-        raise DamagedRow("a number is not what was written") from error
+        raise DamagedRow("a number does not match its checksum") from error
 
 
 def checksum(row: tuple[Any, ...]) -> int:

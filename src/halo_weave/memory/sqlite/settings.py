@@ -30,7 +30,7 @@ def remove_value(connection: sqlite3.Connection, name: str, text: str) -> None:
 def identity(connection: sqlite3.Connection) -> str:
     found = value(connection, _IDENTITY)
     if found is None:
-        raise DamagedRow("it has lost its identity")
+        raise DamagedRow("its identity is missing")
     return found
 
 
@@ -53,15 +53,12 @@ def serve_embedder(connection: sqlite3.Connection, name: str, *, even_if_incompl
 
 def require_not_serving(connection: sqlite3.Connection, name: str) -> None:
     if serving_embedder(connection) == name:
-        raise InputError(
-            f"The vectors of {name} are those that the search uses; let another embedder serve first; "
-            "nothing was changed."
-        )
+        raise InputError(f"Search uses the vectors by {name}; switch to another embedder first. Nothing was changed.")
 
 
 def _sound(row: tuple[Any, ...]) -> str:
-    require_sound(row, f"what is noted as {row[0]} is not what was written")
+    require_sound(row, f"the entry {row[0]} does not match its checksum")
     return str(row[1])
 
 
-TABLE = Table("settings", ("name", "value", "checksum"), _sound, lambda row: f"what is noted as {row['name']}")
+TABLE = Table("settings", ("name", "value", "checksum"), _sound, lambda row: f"the entry {row['name']}")

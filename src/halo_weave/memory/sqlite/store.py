@@ -107,7 +107,7 @@ class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
     def reserve(self, tokens: int) -> Reservation:
         require_number(tokens)
         if tokens == 0:
-            raise InputError("No tokens cannot be reserved; it takes at least 1.")
+            raise InputError("Cannot reserve 0 tokens; reserve at least 1.")
         # Not waiting for the disk is safe: the write-ahead log is synced as a whole, so whatever is durably written
         # under these numbers later makes the reservation durable too. If a power cut takes it back, nothing that was
         # written under it has survived either, and the numbers may be given out again.
@@ -335,8 +335,8 @@ class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
             left = sqlite_verify.findings(connection) + sqlite_verify.findings_in_words(connection)
             if left:
                 raise StoreDamaged(
-                    f"The memory {self.path} is damaged beyond its rows ({left[0].removesuffix('.')}), which cannot be "
-                    "repaired; restore a backup of it. Nothing was changed."
+                    f"The memory {self.path} has damage that cannot be repaired ({left[0].removesuffix('.')}); restore "
+                    "a backup. Nothing was changed."
                 )
             if dry_run:
                 raise _DryRun

@@ -7,7 +7,7 @@ Columns = tuple[Any, ...]
 
 
 class Table(NamedTuple):
-    """`read` takes a row's columns and raises if they are not what was written; `describe` says what the row is.
+    """`read` takes a row's columns and raises if they do not match their checksum; `describe` says what the row is.
 
     A table that `has_rowid` loses a damaged row by its number. The others are found by columns that may be damaged
     themselves.

@@ -19,7 +19,7 @@ class Totals(NamedTuple):
 def read_totals(connection: sqlite3.Connection) -> Totals:
     found = connection.execute("SELECT chunks, deleted, merged, tokens FROM totals").fetchone()
     if found is None:
-        raise sqlite3.DatabaseError("it has lost its totals")
+        raise sqlite3.DatabaseError("its totals are missing")
     return Totals(*found)
 
 

@@ -147,7 +147,7 @@ def _require_embedder(connection: sqlite3.Connection, name: str, vectors: Mappin
     if known is None:
         first = next(iter(vectors.values()))
         if first.ndim != 1 or first.size == 0 or first.dtype.name not in _TYPES:
-            raise InputError(f"A vector of {name} is not a row of float16 or float32 values.")
+            raise InputError(f"A vector of {name} is not an array of float16 or float32 values.")
         (number,) = connection.execute("SELECT ifnull(max(id), 0) + 1 FROM embedders").fetchone()
         row = (number, name, first.size, first.dtype.name)
         connection.execute("INSERT INTO embedders VALUES (?, ?, ?, ?, ?)", (*row, checksum(row)))
@@ -163,7 +163,7 @@ def _may_have_vector(connection: sqlite3.Connection, chunk_id: int, as_of: int |
         ).fetchone()
         if 0 < chunk_id <= last_id:
             return False  # it was forgotten or cleared while somebody embedded it
-        raise InputError(f"There is no chunk with id {chunk_id} that could have a vector; nothing was changed.")
+        raise InputError(f"There is no chunk with id {chunk_id} to give a vector to; nothing was changed.")
     deleted, merged_into, change = row
     return not deleted and merged_into is None and (as_of is None or change <= as_of)
 
@@ -175,7 +175,7 @@ def _blob(chunk_id: int, vector: Vector, embedder: str, known: KnownEmbedder) ->
             f"{embedder} are {known.type} with {known.dimensions} values; nothing was changed."
         )
     if not np.isfinite(vector).all():
-        raise InputError(f"The vector of chunk id {chunk_id} has values that are not numbers; nothing was changed.")
+        raise InputError(f"The vector of chunk id {chunk_id} has values that are not finite; nothing was changed.")
     return vector.astype(vector.dtype.newbyteorder("<")).tobytes()
 
 
@@ -185,19 +185,19 @@ def _ids(ids: list[int]) -> NDArray[np.int64]:
 
 def _sound_embedder(row: tuple[Any, ...]) -> KnownEmbedder:
     number, name, dimensions, kind, _ = row
-    require_sound(row, f"what is known of the embedder {name} is not what was written")
+    require_sound(row, f"the record of the embedder {name} does not match its checksum")
     return KnownEmbedder(number, dimensions, kind)
 
 
 def _require_sound_vector(row: tuple[Any, ...]) -> None:
-    require_sound(row, f"a vector of the chunk with id {row[0]} is not what was written")
+    require_sound(row, f"a vector of the chunk with id {row[0]} does not match its checksum")
 
 
 EMBEDDERS = Table(
     "embedders",
     ("id", "name", "dimensions", "type", "checksum"),
     _sound_embedder,
-    lambda row: f"what is known of the embedder {row['name']}",
+    lambda row: f"the record of the embedder {row['name']}",
 )
 VECTORS = Table(
     "vectors",

@@ -48,8 +48,8 @@ class SqliteWindows:
         with self._database.writing(durable=durable) as connection:
             if _version(connection, window.id) != window.version:
                 raise StoreConflict(
-                    f"Window {window.id} was saved or deleted by somebody else since version {window.version}; "
-                    "nothing was written."
+                    f"Window {window.id} was saved or deleted elsewhere since version {window.version}; nothing was "
+                    "written."
                 )
             connection.execute("REPLACE INTO windows VALUES (?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
             sqlite_burials.change(connection, window.id, buried, raised)
@@ -62,8 +62,8 @@ class SqliteWindows:
                 return None if row is None else _sound_window(row)
             except DamagedRow as error:
                 raise StoreDamaged(
-                    f"What was saved of the window {row[1]} is damaged; delete the window, or set it aside with "
-                    "`halo-weave memory repair`. What was said in it is still in the memory."
+                    f"The saved state of the window {row[1]} is damaged; delete the window, or set it aside with "
+                    "`halo-weave memory repair`. Its conversation is still in the memory."
                 ) from error
 
     def window_version(self, window_id: str) -> int:
@@ -143,13 +143,13 @@ def _outline(window_id: Any, name: Any, version: Any, saved_at: Any, size: Any) 
 
 def _sound_window(row: tuple[Any, ...]) -> WindowRecord:
     window_id, name, state, version, saved_at, _ = row
-    require_sound(row, f"the window {window_id} is not what was saved")
+    require_sound(row, f"the window {window_id} does not match its checksum")
     return WindowRecord(window_id, name, state, version, time_of_microseconds(saved_at))
 
 
 def _sound_entry(row: tuple[Any, ...]) -> JournalEntry:
     window_id, turn, payload, _ = row
-    require_sound(row, f"the journal of the window {window_id} is not what was written")
+    require_sound(row, f"the journal of the window {window_id} does not match its checksum")
     return JournalEntry(stored_number(turn), payload)
 
 

@@ -33,8 +33,8 @@ def newest(connection: sqlite3.Connection, most: int) -> list[int]:
 
 def findings(connection: sqlite3.Connection) -> Iterator[str]:
     for kind, query in (
-        ("is not noted", f"{WISHES_OF_CHUNKS} EXCEPT SELECT id FROM wishes"),
-        ("is wrongly noted", f"SELECT id FROM wishes EXCEPT {WISHES_OF_CHUNKS}"),
+        ("is not recorded", f"{WISHES_OF_CHUNKS} EXCEPT SELECT id FROM wishes"),
+        ("is wrongly recorded", f"SELECT id FROM wishes EXCEPT {WISHES_OF_CHUNKS}"),
     ):
         for (chunk_id,) in connection.execute(query):
             yield f"The chunk with id {chunk_id} {kind} as a wish."

@@ -236,7 +236,7 @@ class VectorIndex:
                         return
         except (HaloError, OSError, RuntimeError, ImportError, MemoryError) as error:
             if not self._is_closing.is_set():
-                _log.warning("The vector index %s could not be made, search stays exact: %s", path, error)
+                _log.warning("Cannot build the vector index %s; search remains exact: %s", path, error)
 
     def _build_or_take(self, path: Path, end: int, lock: FileLock) -> bool:
         """False while another process is making the file, which need not be made twice."""

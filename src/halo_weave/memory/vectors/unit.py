@@ -15,10 +15,10 @@ Vectors = NDArray[np.float32]
 def normalised(vectors: NDArray[np.floating[Any]], source: str) -> Vectors:
     """The same directions at length 1; `source` is named if a vector has none."""
     if not np.isfinite(vectors).all():
-        raise EmbedderError(f"{source} gave a vector with values that are not numbers.")
+        raise EmbedderError(f"{source} returned a vector with values that are not finite.")
     largest = np.abs(vectors).max(axis=1, keepdims=True)
     if not largest.all():
-        raise EmbedderError(f"{source} gave a vector of zeros.")
+        raise EmbedderError(f"{source} returned a vector of zeros.")
     scaled = (vectors / largest).astype(np.float64)  # squares of very large values would be infinite
     result: Vectors = (scaled / np.linalg.norm(scaled, axis=1, keepdims=True)).astype(np.float32)
     return result

@@ -249,7 +249,7 @@ class WordIndex:
                     self._not_before = before
         except (HaloError, OSError, MemoryError) as error:
             if not self._is_stopped.is_set():
-                _log.warning("The word index %s could not be made, search by words stays slow: %s", self._path, error)
+                _log.warning("Cannot build the word index %s; word search remains slow: %s", self._path, error)
 
     def _write(self) -> bool:
         with self._open_source() as source:

@@ -78,7 +78,7 @@ def _counted(rows: list[tuple[bytes, str, int]]) -> Words:
     is_next_word = word_of[1:] != word_of[:-1]
     is_first[1:] = (ids[1:] != ids[:-1]) | is_next_word
     if ((ids[1:] < ids[:-1]) & ~is_next_word).any():
-        raise sqlite3.DatabaseError("the chunks of a word do not come in order")
+        raise sqlite3.DatabaseError("the chunks of a word are out of order")
     starts = np.flatnonzero(is_first)
     return Words(
         words=[row[0] for row in rows],

@@ -85,7 +85,7 @@ def _delete(call: Call) -> dict[str, Any]:
 def _undelete(call: Call) -> None:
     keys = [key_of_text(f"{key.turn}.{key.chunk}.{key.role}") for key in call.body.keys]
     if not 0 < len(keys) <= _MOST_KEYS:
-        raise InputError(f"1 to {_MOST_KEYS} chunks can be undeleted at once, not {len(keys)}.")
+        raise InputError(f"1 to {_MOST_KEYS} chunks can be restored at once, not {len(keys)}.")
     _done(call.feed, lambda feed: actions.undelete(feed.window, keys))
 
 
@@ -94,7 +94,7 @@ def _graveyard(call: Call) -> list[Grave]:
     if query.keys:
         return graves_of(call.program, call.window, set(map(key_of_text, query.keys.split(","))))
     if not 1 <= query.limit <= 1000:
-        raise InputError(f"The limit is from 1 to 1000, not {query.limit}.")
+        raise InputError(f"limit is {query.limit}, but must be from 1 to 1000.")
     before = key_of_text(query.before) if query.before else None
     return graves(call.program, call.window, before, query.limit)
 
@@ -106,11 +106,11 @@ def _gaps(call: Call) -> list[Gap]:
 def _token(call: Call) -> TokenCard:
     window, key, text = call.window, call.key, call.part("place")
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise InputError(f"{text[:40]!r} is not the place of a token.")
+        raise InputError(f"{text[:40]!r} is not the index of a token.")
     place = int(text)
     with window.life.looking:
         if key not in window.life.context or place >= len(window.life.context[key].tokens):
-            raise NotFound(f"There is no living token {place} of chunk {key} in the window {window.name}.")
+            raise NotFound(f"Chunk {key} in the context of the window {window.name} has no token {place}.")
         chunk = window.life.context[key]
         token, tokens = chunk.tokens[place], len(chunk.tokens)
         brightness = round(float(chunk.brightness[place]))
@@ -128,32 +128,43 @@ def _done(feed: Feed, action: Callable[[Feed], T]) -> T:
 
 _CHUNK = "/api/windows/{window}/chunks/{key}"
 ENDPOINTS = [
-    Endpoint("POST", f"{_CHUNK}/pin", "Keep a living chunk from being buried.", _pin),
-    Endpoint("POST", f"{_CHUNK}/unpin", "Let it be buried again.", _unpin),
-    Endpoint("POST", f"{_CHUNK}/resurrect", "Bring a chunk back, bright and pinned, with its anchors.", _resurrect),
-    Endpoint("POST", f"{_CHUNK}/merge", "Make it one with the chunk before it in its turn.", _merge, Merged),
+    Endpoint("POST", f"{_CHUNK}/pin", "Keep a chunk in context.", _pin),
+    Endpoint("POST", f"{_CHUNK}/unpin", "Allow a chunk to be archived again.", _unpin),
+    Endpoint(
+        "POST",
+        f"{_CHUNK}/resurrect",
+        "Bring a chunk back into context at full brightness, pinned, with the openings it depends on.",
+        _resurrect,
+    ),
+    Endpoint("POST", f"{_CHUNK}/merge", "Merge a chunk with the one before it in its turn.", _merge, Merged),
     Endpoint(
         "POST",
         f"{_CHUNK}/delete",
-        "Delete it for all windows; can be undone.",
+        "Delete a chunk in all windows; this can be undone.",
         _delete,
         Deleted,
         query=DeleteQuery,
     ),
-    Endpoint("POST", "/api/windows/{window}/undelete", "Take a deletion back.", _undelete, body=Undelete),
+    Endpoint("POST", "/api/windows/{window}/undelete", "Undo a deletion.", _undelete, body=Undelete),
     Endpoint(
         "GET",
         "/api/windows/{window}/graveyard",
-        "What the window buried, and what was deleted or superseded in it; the newest first.",
+        "List what the window archived, and what was deleted or superseded in it, newest first.",
         _graveyard,
         list[Grave],
         query=GraveyardQuery,
     ),
-    Endpoint("GET", "/api/windows/{window}/gaps", "Where buried chunks lie between living ones.", _gaps, list[Gap]),
+    Endpoint(
+        "GET",
+        "/api/windows/{window}/gaps",
+        "List the gaps in the context where chunks were archived.",
+        _gaps,
+        list[Gap],
+    ),
     Endpoint(
         "GET",
         "/api/windows/{window}/tokens/{key}/{place}",
-        "A living token, and how bright it was lately.",
+        "Get a token of the context with its recent brightness.",
         _token,
         TokenCard,
     ),

@@ -113,7 +113,7 @@ def _turn(call: Call) -> list[dict[str, Any]]:
     memory, turn = call.program.memory, number_of_text(call.part("turn"))
     stored = [entry.chunk for entry in memory.chunks_of_turn(turn)]
     if not stored:
-        raise NotFound(f"There is no turn {call.part('turn')[:40]} in the memory.")
+        raise NotFound(f"The memory has no turn {call.part('turn')[:40]}.")
     others = {other for chunk in stored if (other := partner(chunk.key.turn, chunk.key.role)) is not None}
     for other_turn, role in others:
         if other_turn != turn and other_turn >= 0:
@@ -125,7 +125,7 @@ def _turn(call: Call) -> list[dict[str, Any]]:
 def _render(call: Call) -> Rendered:
     texts: list[str] = call.body.texts
     if sum(map(len, texts)) > _MOST_RENDERED_CHARACTERS:
-        raise TooLarge(f"At most {_MOST_RENDERED_CHARACTERS:,} characters are rendered at once.")
+        raise TooLarge(f"The text exceeds the limit of {_MOST_RENDERED_CHARACTERS:,} characters for rendering.")
     return Rendered(call.program.rendering.rendered(texts))
 
 
@@ -137,8 +137,8 @@ def _reembed(call: Call) -> Job:
             lambda done, total: handle.note("embedding", done, total), is_stopped=handle.is_stopped
         )
         if not outcome.is_complete:
-            return f"stopped; {outcome.missing:,} chunks are still without a vector of {outcome.embedder}"
-        return f"every chunk has a vector of {outcome.embedder}"
+            return f"stopped; {outcome.missing:,} chunks still need a vector by {outcome.embedder}"
+        return f"all chunks have vectors by {outcome.embedder}"
 
     return call.program.jobs.start("reembed", "embedding", work)
 
@@ -152,15 +152,26 @@ def _stop_job(call: Call) -> Job:
 
 
 ENDPOINTS = [
-    Endpoint("GET", "/api/search", "Search the memory by words and meaning.", _search, list[Found], query=SearchQuery),
-    Endpoint("GET", "/api/turns/{turn}", "All chunks of a turn and of its partner.", _turn, list[StoredChunk]),
-    Endpoint("POST", "/api/reembed", "Vectors of the settings' embedder for all chunks.", _reembed, Job, status=202),
+    Endpoint(
+        "GET", "/api/search", "Search the memory by words and by meaning.", _search, list[Found], query=SearchQuery
+    ),
+    Endpoint(
+        "GET", "/api/turns/{turn}", "Get all chunks of a turn and of its question or answer.", _turn, list[StoredChunk]
+    ),
+    Endpoint(
+        "POST",
+        "/api/reembed",
+        "Compute vectors for all chunks with the embedder in the settings.",
+        _reembed,
+        Job,
+        status=202,
+    ),
 ]
 RENDERING_ENDPOINTS = [
-    Endpoint("POST", "/api/render", "Markdown as sanitised HTML.", _render, Rendered, body=Texts),
+    Endpoint("POST", "/api/render", "Render Markdown as sanitised HTML.", _render, Rendered, body=Texts),
 ]
 STATUS_ENDPOINTS = [
-    Endpoint("GET", "/api/status", "How it stands with the engine, the memory and long work.", _status, Status),
-    Endpoint("GET", "/api/jobs", "Long work, under way and done.", _jobs, list[Job]),
+    Endpoint("GET", "/api/status", "Get the status of the engine, the memory and jobs.", _status, Status),
+    Endpoint("GET", "/api/jobs", "List running and finished jobs.", _jobs, list[Job]),
     Endpoint("POST", "/api/jobs/{job}/stop", "Stop a job.", _stop_job, Job),
 ]

@@ -102,7 +102,7 @@ def _version(call: Call) -> NotesShape:
     is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(_LARGEST_VERSION))
     record = call.program.memory.store.notes_version(int(text)) if is_number else None
     if record is None:
-        raise NotFound(f"There is no version {text[:40]} of the notes.")
+        raise NotFound(f"The notes have no version {text[:40]}.")
     return _shape(record)
 
 
@@ -157,14 +157,14 @@ def _saved(change: NotesChange) -> NotesSaved:
 
 
 ENDPOINTS = [
-    Endpoint("GET", "/api/notes", "The notes as they are.", _read, NotesShape),
-    Endpoint("PUT", "/api/notes", "Save another document in their place.", _replace, NotesSaved, body=ReplaceBody),
-    Endpoint("POST", "/api/notes/query", "What a jq filter gives on the notes.", _query, NotesResults, body=FilterBody),
-    Endpoint("POST", "/api/notes/patch", "Change the notes by a jq filter.", _patch, NotesSaved, body=PatchBody),
-    Endpoint("POST", "/api/notes/undo", "Take the last change back.", _undo, NotesSaved, body=UndoBody),
-    Endpoint("POST", "/api/notes/restore", "Go back to a version.", _restore, NotesSaved, body=RestoreBody),
+    Endpoint("GET", "/api/notes", "Get the notes.", _read, NotesShape),
+    Endpoint("PUT", "/api/notes", "Replace the whole document.", _replace, NotesSaved, body=ReplaceBody),
+    Endpoint("POST", "/api/notes/query", "Run a jq filter on the notes.", _query, NotesResults, body=FilterBody),
+    Endpoint("POST", "/api/notes/patch", "Change the notes with a jq filter.", _patch, NotesSaved, body=PatchBody),
+    Endpoint("POST", "/api/notes/undo", "Undo the last change.", _undo, NotesSaved, body=UndoBody),
+    Endpoint("POST", "/api/notes/restore", "Restore an earlier version.", _restore, NotesSaved, body=RestoreBody),
     Endpoint(
-        "GET", "/api/notes/history", "All versions, newest first.", _history, list[NotesEntry], query=HistoryQuery
+        "GET", "/api/notes/history", "List the versions, newest first.", _history, list[NotesEntry], query=HistoryQuery
     ),
-    Endpoint("GET", "/api/notes/versions/{version}", "The notes as they were once.", _version, NotesShape),
+    Endpoint("GET", "/api/notes/versions/{version}", "Get an earlier version of the notes.", _version, NotesShape),
 ]

@@ -29,7 +29,7 @@ def description(endpoints: list[Endpoint]) -> dict[str, Any]:
             "responses": {
                 str(one.status): _response(one, reply_of.get(id(one))),
                 "default": {
-                    "description": "What went wrong, in a sentence.",
+                    "description": "The error in one sentence.",
                     "content": {"application/json": {"schema": {"$ref": _REF.format(name="ErrorReply")}}},
                 },
             },
@@ -44,8 +44,8 @@ def description(endpoints: list[Endpoint]) -> dict[str, Any]:
         "info": {
             "title": "Halo Weave",
             "version": __version__,
-            "description": "What changes something needs the header `X-Halo: 1`. Events come over WebSockets at "
-            "/api/windows/{window}/events and /api/events.",
+            "description": "Requests that change something need the header `X-Halo: 1`. Events are sent over "
+            "WebSockets at /api/windows/{window}/events and /api/events.",
         },
         "paths": paths,
         "components": {"schemas": components},

@@ -112,7 +112,7 @@ def _is_kept_hidden(settings: Settings, name: str, value: Any) -> bool:
     """Whether this comes back as it was shown, because nobody changed it. A hidden password goes to no other server."""
     if is_address(name) and isinstance(value, str) and f"{HIDDEN_VALUE}@" in value:
         if value != present_value(settings, name):
-            raise SettingError(f"{name} has {HIDDEN_VALUE} in it, where a password was; type the whole address.")
+            raise SettingError(f"{name} contains {HIDDEN_VALUE} in place of the password; enter the complete address.")
         return True
     return is_secret(name) and bool(value == HIDDEN_VALUE)
 
@@ -123,11 +123,13 @@ def _value(settings: Any, name: str) -> Any:
 
 
 ENDPOINTS = [
-    Endpoint("GET", "/api/settings", "All settings with value, default, range and help.", _list, list[SettingShape]),
+    Endpoint(
+        "GET", "/api/settings", "List all settings with value, default, range and help.", _list, list[SettingShape]
+    ),
     Endpoint(
         "PUT",
         "/api/settings",
-        "Change settings by their names in config.toml; null takes one out, so that its default counts.",
+        "Change settings in config.toml by name; null removes one, so that its default applies.",
         _change,
         SettingsChanged,
         body=dict[str, Any],

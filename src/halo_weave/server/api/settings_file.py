@@ -25,7 +25,7 @@ def changed(text: str, values: Mapping[str, Any]) -> str:
                 del document[section][name]
         return tomlkit.dumps(document)
     except (TOMLKitError, ValueError, TypeError) as error:
-        raise SettingError(f"The settings file cannot be changed: {error}.") from error
+        raise SettingError(f"Cannot change the settings file: {error}.") from error
 
 
 def replace(file: Path, text: str) -> None:
@@ -46,4 +46,4 @@ def replace(file: Path, text: str) -> None:
     except OSError as error:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
-        raise SettingError(f"The file {file} cannot be written: {error.strerror}; nothing was changed.") from error
+        raise SettingError(f"Cannot write the file {file}: {error.strerror}; nothing was changed.") from error

@@ -9,7 +9,7 @@ from halo_weave.server.api.shapes import AbilityShape, EngineStatus, MemoryStatu
 from halo_weave.server.runtime.program import Program, SavedSize
 from halo_weave.session.window.saved_window import SavedWindow, decoded
 
-_NOT_YET = AbilityShape(False, "The model is not there yet.")
+_NOT_YET = AbilityShape(False, "The model is not loaded yet.")
 
 
 def status(program: Program) -> Status:

@@ -95,10 +95,10 @@ def _bring_in(program: Program, file: Path, handle: JobHandle) -> str:
 def _in_words(imported: Imported) -> str:
     words = f"{imported.added:,} chunks added"
     if imported.present:
-        words += f", {imported.present:,} had been there already"
+        words += f", {imported.present:,} already in the memory"
     words += imported.renumbering_in_words()
     if imported.left_out_tokens:
-        words += f"; the system prompt of {imported.left_out_tokens:,} tokens was left out"
+        words += f"; the system prompt of {imported.left_out_tokens:,} tokens was skipped"
     return words + imported.kept_in_words()
 
 
@@ -106,23 +106,27 @@ ENDPOINTS = [
     Endpoint(
         "GET",
         "/api/export",
-        "The whole memory as one file.",
+        "Export the whole memory as one file.",
         _export,
         None,
         media_type="application/jsonl",
         query=ExportQuery,
     ),
     Endpoint(
-        "POST", "/api/import", "Take a file into the memory, all or nothing.", _import, Job, status=202, takes_file=True
+        "POST",
+        "/api/import",
+        "Import a file into the memory, completely or not at all.",
+        _import,
+        Job,
+        status=202,
+        takes_file=True,
     ),
-    Endpoint("POST", "/api/export", "Prepare the export for one download.", _offer_export, Offered, query=ExportQuery),
-    Endpoint(
-        "POST", "/api/backup", "Prepare a copy of the memory's database for one download.", _offer_backup, Offered
-    ),
+    Endpoint("POST", "/api/export", "Prepare an export for download.", _offer_export, Offered, query=ExportQuery),
+    Endpoint("POST", "/api/backup", "Prepare a copy of the memory's database for download.", _offer_backup, Offered),
     Endpoint(
         "GET",
         "/api/downloads/{secret}",
-        "What was prepared; works once, within a minute.",
+        "Download a prepared file; works once, within a minute.",
         _download,
         None,
         media_type="application/octet-stream",

@@ -133,20 +133,20 @@ def _chunk(one: SnapshotChunk, similarity: float) -> SnapshotShape:
 
 
 ENDPOINTS = [
-    Endpoint("GET", "/api/tree", "The headings of the memory tree.", _on_tree(_list), NodeShape, query=RootQuery),
+    Endpoint("GET", "/api/tree", "List the headings of the memory tree.", _on_tree(_list), NodeShape, query=RootQuery),
     Endpoint(
         "GET",
         "/api/tree/entry",
-        "An entry with its snapshot, now or in an earlier version.",
+        "Get an entry with its snapshot, in the newest or an earlier version.",
         _on_tree(_entry),
         EntryShape,
         query=EntryQuery,
     ),
-    Endpoint("PUT", "/api/tree/entry", "Save JSON under a path.", _on_tree(_save), Saved, body=NewContent),
+    Endpoint("PUT", "/api/tree/entry", "Save JSON at a path.", _on_tree(_save), Saved, body=NewContent),
     Endpoint(
         "GET",
         "/api/tree/search",
-        "Everything under a heading, the best first.",
+        "List everything under a heading, best match first.",
         _on_tree(_search),
         list[ScoredShape],
         query=HeadingQuery,
@@ -154,16 +154,14 @@ ENDPOINTS = [
     Endpoint(
         "GET",
         "/api/tree/history",
-        "The versions of an entry, newest first.",
+        "List the versions of an entry, newest first.",
         _on_tree(_history),
         list[VersionShape],
         query=HistoryQuery,
     ),
+    Endpoint("POST", "/api/tree/restore", "Restore an earlier version.", _on_tree(_restore), Saved, body=Restoring),
     Endpoint(
-        "POST", "/api/tree/restore", "Save an earlier version once more.", _on_tree(_restore), Saved, body=Restoring
+        "POST", "/api/tree/delete", "Delete an entry; its history is kept.", _on_tree(_delete), Paths, body=Deleting
     ),
-    Endpoint(
-        "POST", "/api/tree/delete", "Delete an entry; its history stays.", _on_tree(_delete), Paths, body=Deleting
-    ),
-    Endpoint("POST", "/api/tree/undelete", "Bring deleted entries back.", _on_tree(_undelete), Paths, body=Undeleting),
+    Endpoint("POST", "/api/tree/undelete", "Restore deleted entries.", _on_tree(_undelete), Paths, body=Undeleting),
 ]

@@ -67,7 +67,7 @@ def _list(call: Call) -> list[WindowEntry]:
 def _new(call: Call) -> dict[str, Any]:
     name = checked_name(call.body.name)
     if any(outline.name == name for outline in call.program.memory.store.windows()):
-        raise InputError(f"There is a window named {name} already.")
+        raise InputError(f"A window named {name} already exists.")
     window = call.program.hub.open(name)
     call.program.bulletin.tell("windows")
     return call.program.feed(window).state()
@@ -123,7 +123,7 @@ def _continue(call: Call) -> Queued:
 def _reflect(call: Call) -> Queued:
     window = call.feed.window
     if not window.settings.reflection.prompt.strip():
-        raise InputError("reflection.prompt is empty; there is nothing to ask.")
+        raise InputError("reflection.prompt is empty; set it to use reflection.")
     return Queued(call.program.send(window, lambda: reflection.reflect(window)))
 
 
@@ -157,29 +157,29 @@ def _capture_folder(window_id: str, started: datetime) -> Any:
 
 _WINDOW = "/api/windows/{window}"
 ENDPOINTS = [
-    Endpoint("GET", "/api/windows", "All windows, those saved last first.", _list, list[WindowEntry]),
-    Endpoint("POST", "/api/windows", "Begin a window.", _new, WindowState, body=NewWindow, status=201),
-    Endpoint("GET", _WINDOW, "A window as it is now; it is opened if it was not.", _state, WindowState),
+    Endpoint("GET", "/api/windows", "List all windows, most recently saved first.", _list, list[WindowEntry]),
+    Endpoint("POST", "/api/windows", "Create a window.", _new, WindowState, body=NewWindow, status=201),
+    Endpoint("GET", _WINDOW, "Get the current state of a window, opening it if necessary.", _state, WindowState),
     Endpoint(
         "PATCH",
         _WINDOW,
-        "Change its name, or put other settings of its own in the place of all it had.",
+        "Rename a window, or replace its own settings.",
         _change,
         WindowState,
         body=WindowChange,
     ),
-    Endpoint("DELETE", _WINDOW, "Forget what lived in it; what was said stays in the memory.", _delete),
-    Endpoint("POST", f"{_WINDOW}/close", "Save and close it; it can be opened again.", _close),
-    Endpoint("POST", f"{_WINDOW}/messages", "Say something.", _send, Queued, body=Message, status=202),
-    Endpoint("POST", f"{_WINDOW}/stop", "End the reply, or give up its place in the queue.", _stop, status=202),
-    Endpoint("POST", f"{_WINDOW}/regenerate", "Answer the newest question anew.", _regenerate, Queued, status=202),
-    Endpoint("POST", f"{_WINDOW}/continue", "Write on where the newest reply ended.", _continue, Queued, status=202),
-    Endpoint("POST", f"{_WINDOW}/reflect", "Have the model sum up its context.", _reflect, Queued, status=202),
-    Endpoint("POST", f"{_WINDOW}/edit", "Ask a question in other words.", _edit, Queued, body=Edit, status=202),
+    Endpoint("DELETE", _WINDOW, "Delete a window; its conversation stays in the memory.", _delete),
+    Endpoint("POST", f"{_WINDOW}/close", "Save and close a window; it can be opened again.", _close),
+    Endpoint("POST", f"{_WINDOW}/messages", "Send a message.", _send, Queued, body=Message, status=202),
+    Endpoint("POST", f"{_WINDOW}/stop", "Stop the reply, or remove it from the queue.", _stop, status=202),
+    Endpoint("POST", f"{_WINDOW}/regenerate", "Answer the newest question again.", _regenerate, Queued, status=202),
+    Endpoint("POST", f"{_WINDOW}/continue", "Continue the newest reply.", _continue, Queued, status=202),
+    Endpoint("POST", f"{_WINDOW}/reflect", "Let the model summarise its context.", _reflect, Queued, status=202),
+    Endpoint("POST", f"{_WINDOW}/edit", "Rephrase a question.", _edit, Queued, body=Edit, status=202),
     Endpoint(
         "POST",
         f"{_WINDOW}/edit-reply",
-        "Put other words in the place of the newest reply; the model is not asked.",
+        "Replace the text of the newest reply without asking the model.",
         _edit_reply,
         EditedReply,
         body=Edit,
@@ -187,7 +187,7 @@ ENDPOINTS = [
     Endpoint(
         "POST",
         f"{_WINDOW}/capture",
-        "Begin or end writing down what the model sees and looks at.",
+        "Start or stop recording tokens and attention.",
         _capture,
         CaptureFolder,
         body=CaptureWish,

@@ -97,7 +97,7 @@ def key_of_text(text: str) -> ChunkKey:
     """From `12.0.user`."""
     matched = _KEY.fullmatch(text)
     if matched is None:
-        raise InputError(f"{text[:60]!r} is not the key of a chunk, such as 12.0.user.")
+        raise InputError(f"{text[:60]!r} is not a chunk key; write one such as 12.0.user.")
     turn, index, role = matched.groups()
     return ChunkKey(number_of_text(turn), int(index), role)  # type: ignore[arg-type]
 
@@ -110,7 +110,7 @@ def refuse(error: Exception) -> Response:
     if isinstance(error, HaloError):
         return encoded(ErrorReply(str(error)), status_of(error))
     _log.error("A request failed.", exc_info=error)
-    words = f"Something went wrong inside ({type(error).__name__}); the log says more."
+    words = f"Internal error ({type(error).__name__}); see the log for details."
     return encoded(ErrorReply(words), 500)
 
 
@@ -167,7 +167,7 @@ class _Work(NamedTuple):
 def _require_own_page(endpoint: Endpoint, request: Request) -> None:
     """What changes something needs a header that a foreign page cannot set."""
     if endpoint.method != "GET" and request.headers.get("x-halo") != "1":
-        raise NotAllowed("Requests that change something need the header X-Halo: 1.")
+        raise NotAllowed("This request needs the header X-Halo: 1.")
 
 
 def _seen(request: Request) -> int | None:
@@ -175,7 +175,7 @@ def _seen(request: Request) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdecimal() and len(text) <= 18):
-        raise InputError(f"The header {SEEN_HEADER} is not the number of an event.")
+        raise InputError(f"The header {SEEN_HEADER} is not an event number.")
     return int(text)
 
 
@@ -184,7 +184,7 @@ async def _body(request: Request) -> bytes:
     async for chunk in request.stream():
         body += chunk
         if len(body) > LARGEST_BODY_BYTES:
-            raise TooLarge(f"The request has more than {LARGEST_BODY_BYTES // 2**20} MB.")
+            raise TooLarge(f"The request is larger than {LARGEST_BODY_BYTES // 2**20} MB.")
     return bytes(body)
 
 
@@ -196,12 +196,12 @@ async def _received(request: Request, program: Program) -> Path:
             async for chunk in request.stream():
                 size += len(chunk)
                 if size > LARGEST_FILE_BYTES:
-                    raise TooLarge(f"The file has more than {LARGEST_FILE_BYTES // 2**30} GB.")
+                    raise TooLarge(f"The file is larger than {LARGEST_FILE_BYTES // 2**30} GB.")
                 await asyncio.to_thread(file.write, chunk)
     except BaseException as error:
         path.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise StoreUnavailable(f"The file cannot be set aside: {error.strerror}.") from error
+            raise StoreUnavailable(f"Cannot store the uploaded file: {error.strerror}.") from error
         raise
     return path
 
@@ -210,18 +210,18 @@ def _place_for_file(program: Program) -> Path:
     try:
         return program.temporary.new_file(".part")
     except OSError as error:
-        raise StoreUnavailable(f"The file cannot be set aside: {error.strerror}.") from error
+        raise StoreUnavailable(f"Cannot store the uploaded file: {error.strerror}.") from error
 
 
 def _decoded(body: bytes, kind: Any) -> Any:
     try:
         return msgspec.json.decode(body or b"{}", type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"The request cannot be read: {error}.") from None
+        raise InputError(f"The request is not valid: {error}.") from None
 
 
 def _converted(query: Mapping[str, str], kind: Any) -> Any:
     try:
         return msgspec.convert(query, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise InputError(f"The request cannot be read: {error}.") from None
+        raise InputError(f"The request is not valid: {error}.") from None

@@ -54,7 +54,7 @@ def stored_token(folder: Path) -> tuple[str, bool]:
         file.chmod(0o600)
         return token, True
     except OSError as error:
-        raise SettingError(f"The token cannot be kept in {file}: {error.strerror}.") from error
+        raise SettingError(f"Cannot save the token in {file}: {error.strerror}.") from error
 
 
 def own_names(host: str) -> frozenset[str]:
@@ -93,7 +93,7 @@ class Guard:
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or not self._is_own(hosts[0]):
-            return _no(403, "This name does not lead to this server; use its address or localhost.")
+            return _no(403, "This host name is not allowed; use the address of the server, or localhost.")
         origins = headers.getlist("origin")
         if any(not _is_same(origin, hosts[0]) for origin in origins):
             return _no(403, "Requests from other sites are not allowed.")
@@ -107,13 +107,13 @@ class Guard:
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
         if scope["path"] == "/" and given:
             if not self._is_token(given[0]):
-                return _no(401, "This token is not the one of this server.")
+                return _no(401, "The token is wrong.")
             response = RedirectResponse("/", 303)
             response.set_cookie(COOKIE, self._token, max_age=_YEAR_S, httponly=True, samesite="strict", path="/")
             return response
         if any(self._is_token(given) for given in (_bearer(headers), *_cookies(headers))):
             return None
-        return _no(401, "This server needs its token; open the link that it printed when it was first started.")
+        return _no(401, "A token is required; open the link that the server printed when it was first started.")
 
     def _is_token(self, given: str) -> bool:
         return self._token is not None and hmac.compare_digest(given.encode(), self._token.encode())

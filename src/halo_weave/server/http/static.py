@@ -58,14 +58,18 @@ class StaticFiles:
         # Only names that were found are known, so a path cannot lead anywhere else.
         file = self._files.get(request.path_params["path"])
         if file is None:
-            return Response("There is no such file.", 404, media_type="text/plain")
+            return Response("File not found.", 404, media_type="text/plain")
         is_present = request.path_params["digest"] == self.digest
         headers = {"Cache-Control": _FOR_EVER if is_present else "no-store"}
         return Response(file.content, media_type=file.media_type, headers=headers)
 
     def _filled(self, name: str) -> bytes:
         file = self._files.get(name)
-        text = "<!doctype html><title>Halo Weave</title><p>The page's files are not installed." if file is None else ""
+        text = (
+            "<!doctype html><title>Halo Weave</title><p>The page's files are missing; reinstall it."
+            if file is None
+            else ""
+        )
         text = text or (file.content.decode() if file else "")
         for name, value in {"static": f"/static/{self.digest}", "digest": self.digest, "version": __version__}.items():
             text = text.replace("{{" + name + "}}", value)

@@ -80,7 +80,7 @@ class EngineDesk:
             async with self._queue.turn(job.client, job.aborted):
                 yield
         except PlaceGivenUp:
-            raise EngineStopped("The request was aborted before its turn came.") from None
+            raise EngineStopped("The request was cancelled before its turn came.") from None
 
     async def call(self, job: Job, function: Callable[[], _T]) -> _T:
         """Run an engine call in the worker thread; an abort or a client that goes away ends it within a token."""

@@ -44,11 +44,11 @@ async def read_message(request: Request, kind: type[_T]) -> _T:
     async for chunk in request.stream():
         body += chunk
         if len(body) > LARGEST_BODY_BYTES:
-            raise BodyTooLarge(f"The request has more than {LARGEST_BODY_BYTES} bytes.")
+            raise BodyTooLarge(f"The request is larger than {LARGEST_BODY_BYTES} bytes.")
     try:
         return msgspec.json.decode(bytes(body) or b"{}", type=kind)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise InputError(f"The request cannot be read: {error}.") from error
+        raise InputError(f"The request is not valid: {error}.") from error
 
 
 def client_address(request: Request) -> str:
@@ -132,7 +132,7 @@ class EventStream(Response):
         try:
             await _until_gone(receive, run())
         except TimeoutError:
-            _log.warning("A client took nothing for %g s; its generation was ended.", _STALLED_S)
+            _log.warning("A client read nothing for %g s; its generation was stopped.", _STALLED_S)
 
 
 async def _beat(write: Callable[[bytes], Awaitable[None]]) -> None:

@@ -152,7 +152,7 @@ class PreparedGeneration:
     def start(self, context: EngineContext) -> Iterator[Step]:
         positions = None if self._first_position is None else itertools.count(self._first_position)
         if self._first_position is not None and context.tokens and self._first_position <= context.tokens[-1].position:
-            raise InputError(f"Position {self._first_position} is not behind the last one of the context.")
+            raise InputError(f"Position {self._first_position} is not after the last position of the context.")
         return context.generate(self.settings, positions)
 
 

@@ -89,11 +89,11 @@ def serve(engine: Engine, host: str = "127.0.0.1", port: int = 5001, *, most_con
     """Serve until interrupted. Port 0 takes a free one."""
     with listen(host, port) as listener:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
-        sys.stderr.write(f"Serving {engine.facts.name} at {address}; Ctrl-C ends it.\n")
+        sys.stderr.write(f"Serving {engine.facts.name} at {address} (press Ctrl-C to stop).\n")
         if not is_loopback(host):
             sys.stderr.write(
-                f"Warning: {host} can be reached from other machines, and this protocol has no password: "
-                "everybody who reaches the port can use the model and read what it is sent.\n"
+                f"Warning: {host} can be reached from other machines, and this protocol has no password: anyone who "
+                "can reach the port can use the model and read what is sent to it.\n"
             )
         log_quietly()
         _uvicorn(engine, most_contexts).run(sockets=[listener])
@@ -136,7 +136,7 @@ def listen(host: str, port: int) -> socket.socket:
         # Only for a socket that names TCP does asyncio switch off the delay of small answers (40 ms each).
         listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     except OSError as error:
-        raise SettingError(f"The server cannot listen at {host}: {error}.") from error
+        raise SettingError(f"The server cannot listen on {host}: {error}.") from error
     try:
         if os.name == "posix":
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -144,7 +144,7 @@ def listen(host: str, port: int) -> socket.socket:
         listener.listen()
     except (OSError, OverflowError) as error:
         listener.close()
-        raise SettingError(f"The server cannot listen at {host} port {port}: {error}; choose another port.") from error
+        raise SettingError(f"The server cannot listen on {host} port {port}: {error}; choose another port.") from error
     return listener
 
 

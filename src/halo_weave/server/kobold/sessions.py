@@ -34,7 +34,7 @@ class Session:
     def require_revision(self, revision: int | None) -> None:
         if revision != self.revision:
             raise RevisionMismatch(
-                f"The context {self.context_id} is at revision {self.revision}, not {revision}; send it whole."
+                f"The context {self.context_id} is at revision {self.revision}, not {revision}; send the whole context."
             )
 
     def note_change(self) -> None:
@@ -54,7 +54,7 @@ class Sessions:
     def find(self, context_id: str) -> Session:
         session = self._open.get(context_id)
         if session is None:
-            raise NoSuchContext(f"There is no context {context_id[:40]!r}; open one and send it whole.")
+            raise NoSuchContext(f"There is no context {context_id[:40]!r}; open one and send the whole context.")
         self._open.move_to_end(context_id)
         return session
 

@@ -60,7 +60,7 @@ class Sockets:
         await socket.accept()
         if self._open >= MOST_SOCKETS:
             with suppress(WebSocketDisconnect):
-                await _close(socket, TOO_MANY, f"{MOST_SOCKETS} connections are open already; close some tabs")
+                await _close(socket, TOO_MANY, f"{MOST_SOCKETS} connections are already open; close some tabs")
             return
         self._open += 1
         try:
@@ -88,7 +88,7 @@ class Sockets:
     async def _end(self, socket: WebSocket, code: int, reason: str) -> None:
         """What becomes of a window because the whole program ends is not said of the window."""
         if self._program.is_ending:
-            code, reason = GOING_AWAY, "the program ends"
+            code, reason = GOING_AWAY, "the program is shutting down"
         await _close(socket, code, reason[:120])
 
     async def _feed(self, window_id: str) -> Feed:
@@ -195,7 +195,7 @@ async def _while_connected(socket: WebSocket, work: Coroutine[Any, Any, None]) -
         results = await asyncio.gather(working, listening, return_exceptions=True)
     failures = [one for one in results if isinstance(one, Exception) and not isinstance(one, WebSocketDisconnect)]
     for failure in failures:
-        _log.error("A connection of a tab failed.", exc_info=failure)
+        _log.error("A WebSocket connection failed.", exc_info=failure)
     if failures:
         with suppress(WebSocketDisconnect):
             await _close(socket, INTERNAL_ERROR)

@@ -58,7 +58,7 @@ class McpOverHttp:
         except Exception as error:
             self._app = None  # the next request tries again
             if ready.done():
-                _log.exception("Serving %s ended.", PATH)
+                _log.exception("The %s server stopped.", PATH)
             else:
                 ready.set_exception(error)
 

@@ -19,10 +19,10 @@ from halo_weave.tools.registry import Toolbox
 from halo_weave.tools.tool import Asker, Tool, ToolOutcome, as_json
 
 INSTRUCTIONS = (
-    "A memory that never ends. Everything that the user ever said here is kept word for word: search it with "
-    "search_memory before you say that you do not know something about the user or earlier work. Keep what should "
-    "outlast this conversation: save_memory for facts, goals and decisions at a path, patch_notes for small notes, "
-    "remember for an exchange word for word."
+    "An endless memory. Everything the user has said here is kept word for word: search it with search_memory before "
+    "you say that you do not know something about the user or earlier work. Save what should outlast this "
+    "conversation: use save_memory for facts, goals and decisions at a path, patch_notes for short notes, and remember "
+    "for an exchange word for word."
 )
 _CALLS_AT_ONCE = 8
 Context = ServerRequestContext[dict[str, Any]]

@@ -60,12 +60,12 @@ class Rendering:
         try:
             child = self._sound_child()
         except HaloError as error:
-            _log.error("Texts are shown without Markdown: %s", error)
+            _log.error("Text is shown without Markdown: %s", error)
             return plain(text)
         answer = child.ask(json.dumps(text).encode() + b"\n", _LONGEST_S)
         html = None if answer is None else json.loads(answer)
         if html is None:
-            _log.warning("A text of %d characters cannot be rendered in time; it is shown plain.", len(text))
+            _log.warning("Rendering a text of %d characters took too long; it is shown as plain text.", len(text))
             return plain(text)
         return str(html)
 
@@ -73,7 +73,7 @@ class Rendering:
         if self._child is not None and not self._child.is_sound:
             self._end()
         if self._child is None:
-            self._child = ChildProcess("The process that renders Markdown", self._command, os.environ)
+            self._child = ChildProcess("The Markdown renderer", self._command, os.environ)
         return self._child
 
     def _end(self) -> None:

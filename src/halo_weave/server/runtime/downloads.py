@@ -72,7 +72,7 @@ class Downloads:
         with self._lock:
             offer = self._offers.pop(secret, None)
         if offer is None:
-            raise NotFound("This link was used already, or is older than a minute; ask for the download again.")
+            raise NotFound("This link has been used or has expired after a minute; request the download again.")
         offer.ending.cancel()
         return offer.download
 

@@ -84,8 +84,9 @@ class EngineKeeper:
             return engine
         if standing.failure and not standing.is_loading:
             raise EngineUnavailable(standing.failure)
-        words = "The model is being loaded" if standing.state == "loading" else f"The model is away: {standing.text}"
-        raise EngineUnavailable(f"{words.rstrip('.')}; wait until it is there.")
+        if standing.state == "loading":
+            raise EngineUnavailable("The model is loading; try again when it is ready.")
+        raise EngineUnavailable(f"The model is not available: {standing.text.rstrip('.')}.")
 
     def load(self, settings: EngineSettings) -> bool:
         """Have the engine of these settings serve. False if it does already, or is being opened and has not failed."""
@@ -223,4 +224,4 @@ def _close(engine: Engine) -> None:
     try:
         engine.close()
     except Exception:
-        _log.exception("An engine could not be closed.")
+        _log.exception("Failed to close an engine.")

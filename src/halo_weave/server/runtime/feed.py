@@ -66,9 +66,9 @@ class Feed:
         """Behind if the conversation has changed after this event."""
         events = self.since(number)
         if events is None:
-            raise Behind("This tab has not heard of the window for a while; try again when it has caught up.")
+            raise Behind("This tab has missed updates; try again when it has caught up.")
         if any(event.kind in _CHANGING for event in events):
-            raise Behind("This tab is behind: the conversation has changed since; look at it, and try again.")
+            raise Behind("This tab is out of date: the conversation has changed. Check it and try again.")
 
     def state(self) -> dict[str, Any]:
         """Everything; go on with the events after `event`."""

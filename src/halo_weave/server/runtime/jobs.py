@@ -82,7 +82,7 @@ class Jobs:
         """Begin a work that gives its outcome in a sentence."""
         with self._lock:
             if any(one.job.kind == kind and one.job.state == "running" for one in self._handles.values()):
-                raise Busy(f"The {kind} that was begun before is still under way; wait for it, or stop it.")
+                raise Busy(f"Another {kind} is still running; wait for it, or stop it.")
             handle = JobHandle(self, Job(str(next(self._numbers)), kind, text))
             self._handles[handle.job.id] = handle
             while len(self._handles) > _REMEMBERED:
@@ -134,7 +134,7 @@ class Jobs:
             self.change(handle, state="failed", error=str(error), seconds_left=None)
         except Exception as error:
             count_failure(_thread_name(handle.job.kind), error)
-            words = f"Something went wrong inside ({type(error).__name__}); the log says more."
+            words = f"Internal error ({type(error).__name__}); see the log for details."
             self.change(handle, state="failed", error=words, seconds_left=None)
 
 

@@ -72,7 +72,6 @@ class Program:
             settings.memory.file,
             settings.embedder,
             settings.search,
-            exact_up_to_chunks=settings.memory.exact_up_to_chunks,
             notice=_log.warning,
         )
         self.temporary = TemporaryFiles(settings.memory.file.with_name(f"{settings.memory.file.name}-temporary"))
@@ -100,10 +99,10 @@ class Program:
     def hub(self) -> Hub:
         """EngineUnavailable while there is no model. No window is opened any more when all are being closed."""
         if self.is_ending:
-            raise StoreUnavailable("The program is ending; nothing was done.")
+            raise StoreUnavailable("The program is shutting down; nothing was done.")
         self.keeper.require_ready()
         if self._hub is None:
-            raise EngineUnavailable("The model is being loaded; wait until it is there.")
+            raise EngineUnavailable("The model is loading; try again when it is ready.")
         return self._hub
 
     def open_windows(self) -> list[Window]:
@@ -141,7 +140,9 @@ class Program:
         # Under the lock, so that whoever closes the windows of an engine knows of all their turns.
         with self._lock:
             if self._is_of_engine_before(window):
-                raise WindowBusy(f"The model of the window {window.name} was changed just now; send it again.")
+                raise WindowBusy(
+                    f"The model of the window {window.name} has just been changed; send the message again."
+                )
             return self.turns.submit(window, work_as_set)
 
     def close_window(self, window: Window) -> None:
@@ -208,13 +209,13 @@ class Program:
             if old is not None:
                 for window in old.open_windows():
                     if self.turns.place(window) is not None:
-                        words = "The model was changed before it was this window's turn; nothing was sent."
+                        words = "The model was changed before this window's turn came; nothing was sent."
                         window.log.tell("error", text=words)
                     self._still(window)
                 old.close()
             self.memory.embed_missing_later()
         except Exception:
-            _log.exception("The windows of the engine before could not be closed.")
+            _log.exception("Failed to close the windows of the previous engine.")
 
     def _is_of_engine_before(self, window: Window) -> bool:
         return self._hub is not None and window.engine is not self._hub.engine

@@ -46,9 +46,11 @@ class TurnQueue:
         entry = _Entry(window, work)
         with self._changed:
             if self._is_closed:
-                raise StoreUnavailable("The program is ending; nothing was sent.")
+                raise StoreUnavailable("The program is shutting down; nothing was sent.")
             if self._find(window) is not None:
-                raise WindowBusy(f"The window {window.name} has a reply waiting or under way; wait for it, or stop it.")
+                raise WindowBusy(
+                    f"The window {window.name} already has a reply waiting or in progress; wait for it, or stop it."
+                )
             self._waiting.append(entry)
             place = len(self._waiting) - 1 + (self._running is not None)
             self._changed.notify_all()
@@ -96,7 +98,9 @@ class TurnQueue:
             self._changed.notify_all()
         for entry in given_up:
             entry.window.log.tell("queue", place=None)
-            entry.window.log.tell("error", text="The program ended before it was this window's turn; nothing was sent.")
+            entry.window.log.tell(
+                "error", text="The program shut down before this window's turn came; nothing was sent."
+            )
         if running is not None:
             self._stop_until_over(running)
         self._thread.join()

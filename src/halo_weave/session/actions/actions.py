@@ -63,8 +63,9 @@ def resurrect(window: Window, key: ChunkKey) -> None:
         plan = resurrection.manual(key, window.life.context.keys(), dormant, starting=window.life.starting_brightness())
         if window.life.size() + plan.tokens > window.usable_tokens:
             raise InputError(
-                f"Chunk {key} does not fit: it takes {plan.tokens} tokens with its anchors, beside "
-                f"{window.life.size()} that live, and the context has {window.usable_tokens}; bury or unpin others."
+                f"Chunk {key} does not fit: it needs {plan.tokens} tokens with the openings it depends on, and "
+                f"{window.life.size()} of {window.usable_tokens} are in use. Unpin something, or lower "
+                "weave.budget_tokens."
             )
         window.life.revive(plan)
         prune_to_budget(window)
@@ -76,10 +77,10 @@ def merge(window: Window, key: ChunkKey) -> ChunkKey:
         catch_up(window)
         before = [one for one in chunks_of(window, turn_of(key)) if one.key.index < key.index]
         if not before:
-            raise InputError(f"There is no chunk before {key} in its turn that it could be merged with.")
+            raise InputError(f"Chunk {key} cannot be merged: it is the first chunk of its turn.")
         left = max(before, key=lambda chunk: chunk.first_position)
         if any(TOOL in marks_of(chunk) for chunk in chunks_of(window, turn_of(key)) if chunk.key in (left.key, key)):
-            raise InputError(f"Chunk {key} cannot be merged: what a tool said stays apart from what the model said.")
+            raise InputError(f"Chunk {key} cannot be merged: tool results and the model's own text stay separate.")
         merged = window.memory.merge(left.key, key, MERGED)
         join_merged(window, key)
         prune_to_budget(window)
@@ -96,7 +97,7 @@ def delete(window: Window, key: ChunkKey, *, exchange: bool = False) -> Deletion
         catch_up(window)
         stored = window.memory.chunk(key)
         if stored is None or stored.chunk.deleted:
-            raise InputError(f"Chunk {key} is not in the memory, or deleted already.")
+            raise InputError(f"Chunk {key} is not in the memory, or has already been deleted.")
         newest = window.newest
         is_newest_answer = newest is not None and turn_of(key) == TurnKey(newest.turn_assistant, "assistant")
         if is_newest_answer and (exchange or len(chunks_of(window, turn_of(key))) == 1):
@@ -150,7 +151,7 @@ def edit_reply(window: Window, turn: int, text: str) -> int:
         catch_up(window)
         if window.newest is None or window.newest.turn_assistant != turn:
             raise InputError(
-                "Only the newest reply can be edited; delete an older one, or correct it in the conversation."
+                "Only the newest reply can be edited; delete an older reply, or correct it in the conversation."
             )
         return rewrite(window, text)
 
@@ -170,7 +171,7 @@ def _ask_again(window: Window, text: str | None, turn: int | None = None) -> Rep
         turn = None if window.newest is None else window.newest.turn_user
     question = [] if turn is None else chunks_of(window, TurnKey(turn, "user"))
     if turn is None or not question:
-        raise InputError(f"There is no such question in the window {window.name} that could be asked again.")
+        raise InputError(f"The window {window.name} does not have this question; nothing was asked.")
     message = text or text_of(question)
     require_room(window, message)
     delete_exchange(window, turn, SUPERSEDED)
@@ -189,5 +190,5 @@ def _latest_of(chunks: Iterable[LiveChunk]) -> Newest | None:
 
 def _living(window: Window, key: ChunkKey) -> LiveChunk:
     if key not in window.life.context:
-        raise InputError(f"Chunk {key} does not live in the window {window.name}.")
+        raise InputError(f"Chunk {key} is not in the context of the window {window.name}.")
     return window.life.context[key]

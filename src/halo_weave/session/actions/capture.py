@@ -29,7 +29,7 @@ _LEFT_OUT = ("token", "brightness", "status")
 def start_capture(window: Window, folder: Path) -> "Capture":
     with window.working("starting a capture"):
         if window.recorder is not None:
-            raise InputError(f"The window {window.name} is being captured already; stop that first.")
+            raise InputError(f"The window {window.name} is already being captured; stop that capture first.")
         capture = Capture(window, folder)
         window.recorder = capture
         window.log.listen(capture.note_event)
@@ -73,9 +73,9 @@ class Capture:
             self._index = new_private_file(folder / INDEX_FILE)
             self._attention = new_private_file(folder / ATTENTION_FILE)
         except FileExistsError:
-            raise InputError(f"The folder {folder} is there already; a capture needs a new one.") from None
+            raise InputError(f"The folder {folder} already exists; name a new folder for the capture.") from None
         except OSError as error:
-            raise InputError(f"The capture cannot be written to {folder}: {error.strerror}.") from error
+            raise InputError(f"Cannot write the capture to {folder}: {error.strerror}.") from error
 
     def note_context(self, layout: Layout) -> None:
         """What the model reads before it writes."""
@@ -127,7 +127,7 @@ class Capture:
             error = self._write(record, row)
         if error is not None:
             window = self._window
-            window.log.tell("notice", text=f"The capture ended: {error.strerror}; {self.steps} steps are kept.")
+            window.log.tell("notice", text=f"The capture stopped: {error.strerror}; {self.steps} steps are kept.")
 
     def _write(self, record: dict[str, Any], row: bytes) -> OSError | None:
         try:

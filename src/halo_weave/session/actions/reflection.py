@@ -12,6 +12,8 @@ from halo_weave.system.background import BackgroundThread
 
 MARK = "reflection"
 """The entry of a chunk's metadata that marks question and answer."""
+AFTER_MESSAGES = 6
+"""Messages since the last reflection before the next one is due."""
 _LOOK_EVERY_S, _STOP_AGAIN_S = 5.0, 0.05
 CarryOut = Callable[[Window, Callable[[], object]], object]
 """Has something done in a window, now or later; a HaloError if it cannot be."""
@@ -25,7 +27,7 @@ def is_due(window: Window) -> bool:
         settings.is_on
         and bool(settings.prompt.strip())
         and not window.doing
-        and window.messages - window.messages_at_reflection >= settings.after_messages
+        and window.messages - window.messages_at_reflection >= AFTER_MESSAGES
         and silence >= timedelta(minutes=settings.after_minutes)
     )
 
@@ -78,7 +80,7 @@ class Reflecting:
                 return  # somebody has begun to speak
             except HaloError as error:
                 window.messages_at_reflection = window.messages  # not again before there is more to say
-                _log.warning("The window %s could not reflect: %s", window.name, error)
+                _log.warning("The window %s could not be summarised: %s", window.name, error)
                 raise
 
         try:

@@ -28,7 +28,7 @@ def rewrite(window: Window, reply: str) -> int:
     before = window.newest
     question, answer = ([], []) if before is None else (chunks_of(window, turn) for turn in _turns(before))
     if before is None or not question or not answer:
-        raise InputError(f"There is no reply in the window {window.name} that could be edited.")
+        raise InputError(f"The window {window.name} has no reply to edit.")
     tokens = tokens_of(window, reply, name="reply", done="changed")
     if reply == text_of(answer):
         return before.turn_assistant

@@ -17,7 +17,7 @@ def tokens_of(window: Window, text: str, *, name: str = "message", done: str = "
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InputError(f"The {name} has half of a character at place {error.start}; nothing was {done}.") from None
+        raise InputError(f"The {name} has an unpaired surrogate at index {error.start}; nothing was {done}.") from None
     return window.engine.tokenize(text)
 
 
@@ -40,9 +40,9 @@ def require_room_for_both(window: Window, question: list[Token], reply: list[Tok
     plan = window.life.plan_pruning(max(1, usable - new), current=frozenset())
     if plan.held_by is not None or new >= usable:
         raise InputError(
-            f"The reply does not fit: with its question it takes {new} tokens, the system prompt "
-            f"{len(frames.beginning)}, what is pinned {_pinned(plan)}, and the context has {usable}; nothing was "
-            "changed. Shorten it, or unpin something."
+            f"The reply does not fit in the context of {usable} tokens: {new} for the reply and its question, "
+            f"{len(frames.beginning)} for the system prompt, {_pinned(plan)} for pinned text. Nothing was changed. "
+            "Shorten the reply, or unpin something."
         )
 
 
@@ -51,7 +51,7 @@ def make_room(window: Window, new: int, current: Collection[TurnKey]) -> None:
     room, plan = _plan_room(window, new, current)
     window.life.current = frozenset(current)
     if plan.burials:
-        window.log.tell("notice", text=f"The context is full: {len(plan.burials)} chunks are buried to make room.")
+        window.log.tell("notice", text=f"The context is full: {len(plan.burials)} chunks were archived to make room.")
         window.life.prune(room)
 
 
@@ -71,9 +71,10 @@ def _plan_room(window: Window, new: int, current: Collection[TurnKey]) -> tuple[
     if plan.held_by is not None or room < 1:
         held = plan.held_by.current if plan.held_by else 0
         raise InputError(
-            f"The message does not fit: it takes {new + held} tokens, the system prompt {len(frames.beginning)}, "
-            f"what is pinned {_pinned(plan)}, the reply up to {longest}, and the context has {usable}; nothing was "
-            "sent. Shorten it, unpin something, or set a shorter reply or a larger context."
+            f"The message does not fit in the context of {usable} tokens: {new + held} for the message, "
+            f"{len(frames.beginning)} for the system prompt, {_pinned(plan)} for pinned text, {longest} for the "
+            "longest reply. Nothing was sent. Shorten the message, unpin something, lower generation.max_tokens, or "
+            "raise engine.context_tokens."
         )
     return room, plan
 

@@ -8,6 +8,7 @@ from halo_weave.weave import restraint, resurrection
 from halo_weave.weave.resurrection import Candidate, ResurrectionPlan
 
 FOUND_AT_MOST = 100
+PREVIEWED_TOKENS = 24
 NOTHING = ResurrectionPlan((), 0)
 
 
@@ -54,13 +55,12 @@ def candidate_of(hit: Hit) -> Candidate:
 
 def with_preview(window: Window, message: str, tokens: list[Token]) -> str:
     """The message and what the model would begin to answer, if that is wished for."""
-    settings = window.settings.preview
-    if not settings.is_on:
+    if not window.settings.preview.is_on:
         return message
     try:
         window.sync(window.life.layout())
-        begun = window.engine_context.preview([token.id for token in tokens], settings.tokens)
+        begun = window.engine_context.preview([token.id for token in tokens], PREVIEWED_TOKENS)
     except EngineError as error:
-        window.log.tell("notice", text=f"The memory is searched without a preview: {error}")
+        window.log.tell("notice", text=f"The memory was searched without a preview: {error}")
         return message
     return message + "\n" + "".join(token.text for token in begun)

@@ -111,7 +111,7 @@ class Writing:
     def _read(self) -> None:
         window, figures = self._window, self._figures
         if window.is_stopped.is_set():
-            raise EngineStopped("The reply was stopped before anything was read for it.")
+            raise EngineStopped("The reply was stopped before the model read anything.")
         window.log.tell("status", text=f"reading {len(self._layout.placed)} tokens")
         started = clocks.perf_counter()
         report = window.sync(self._layout, self._opened)

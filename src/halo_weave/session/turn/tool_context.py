@@ -26,7 +26,9 @@ def weave_in(window: Window, snapshot: Sequence[SnapshotChunk], cause: str, *, r
     sources = [(one, source) for one in snapshot if (source := _source(window, one)) is not None]
     if len(sources) < len(snapshot):
         missing = len(snapshot) - len(sources)
-        window.log.tell("notice", text=f"{missing} passages of {cause} are not in this memory and did not return.")
+        window.log.tell(
+            "notice", text=f"{missing} passages of {cause} could not return because they are not in this memory."
+        )
     candidates = [Candidate(source.key, one.similarity, one.similarity) for one, source in sources]
     most = window.usable_tokens // _LARGEST_SHARE
     wanted = _plan(window, candidates, most)
@@ -87,4 +89,4 @@ def _because(plan: ResurrectionPlan, cause: str) -> ResurrectionPlan:
 
 def _reason(found: Candidate | None, cause: str) -> str:
     nearness = "" if found is None or found.similarity is None else f" (similarity {found.similarity:.2f})"
-    return f"Called for: {cause}{nearness}."
+    return f"Returned with {cause}{nearness}."

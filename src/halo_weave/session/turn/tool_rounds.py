@@ -26,6 +26,7 @@ from halo_weave.tools.calls.tags import FoundCall, TagParser
 from halo_weave.tools.registry import Called, Toolbox
 from halo_weave.tools.tool import Asker, as_json, failed
 
+CALL_TIMEOUT_S = 10.0
 _LOOK_EVERY_S = 0.02
 _SHOWN_COMMAND = 80
 _LEAST_RESULT = 16
@@ -59,7 +60,7 @@ class ToolRounds:
             is_so = is_repeated(call, self._window.life.context, TOOL)
         if is_so:
             command = _short(" ".join(call.text.split()))
-            words = f"The call “{command}” is not carried out, because the model only repeats it."
+            words = f"The call “{command}” was not run because the model only repeats it."
             self._window.log.tell("notice", text=words)
         return is_so
 
@@ -84,10 +85,10 @@ class ToolRounds:
         toolbox, window, limit = self._toolbox, self._window, self._settings.rounds
         assert toolbox is not None
         if self._count > limit:
-            return Called(None, failed(f"no more than {limit} calls in one reply; go on without"))
+            return Called(None, failed(f"at most {limit} tool calls per reply; continue without"))
         window.log.tell("status", text="calling a tool")
         asker = Asker(f"window {window.name}", self._exchange.user.turn, self._exchange.assistant.turn)
-        return _within(self._settings.seconds, window.is_stopped, lambda: toolbox.call(call.text, asker))
+        return _within(CALL_TIMEOUT_S, window.is_stopped, lambda: toolbox.call(call.text, asker))
 
     def _add_result(self, call: FoundCall, called: Called, seconds: float) -> None:
         window, exchange, outcome = self._window, self._exchange, called.outcome
@@ -140,8 +141,8 @@ def _within(seconds: float, is_stopped: threading.Event, work: Callable[[], Call
     if results:
         return results[0]
     if not thread.is_alive():
-        return Called(None, failed("the tool failed inside; the log says more"))
-    return Called(None, failed("stopped" if is_stopped.is_set() else f"it took longer than {seconds:g} s"))
+        return Called(None, failed("internal error in the tool; see the log for details"))
+    return Called(None, failed("stopped" if is_stopped.is_set() else f"timed out after {seconds:g} s"))
 
 
 def _result_tokens(engine: Engine, text: str, most: int) -> Sequence[Token]:

@@ -90,11 +90,11 @@ def continue_reply(window: Window) -> Reply:
         catch_up(window)
         newest = window.newest
         if newest is None or not window.life.context.of_turn(TurnKey(newest.turn_user, "user")):
-            raise InputError(f"There is no reply in the window {window.name} that could be continued.")
+            raise InputError(f"The window {window.name} has no reply to continue.")
         user, assistant = TurnKey(newest.turn_user, "user"), TurnKey(newest.turn_assistant, "assistant")
         written = window.life.context.of_turn(assistant)
         if not written and chunks_of(window, assistant):
-            raise InputError(f"The newest reply in the window {window.name} is buried; bring it back to continue it.")
+            raise InputError(f"The newest reply in the window {window.name} is archived; bring it back to continue it.")
         time = written[0].time if written else window.clock()
         under_way = Exchange(user, assistant, time, {}, begun_at)
         make_room(window, len(window.life.frames.opening("assistant", time, follows_gap=False)), {user, assistant})
@@ -133,9 +133,9 @@ def _answer(window: Window, exchange: Exchange, journal: Journal) -> Reply:
     window.journal = None
     if figures.malformed and window.engine.facts.abilities.attention.available:
         steps = f"{figures.malformed} of {figures.generated} steps"
-        window.log.tell("notice", text=f"The brightness did not change in {steps}: {exchange.problem}.")
+        window.log.tell("notice", text=f"Brightness was not updated in {steps}: {exchange.problem}.")
     if tools.is_open:
-        window.log.tell("notice", text="The reply begins to call a tool and never ends the call; it is left as text.")
+        window.log.tell("notice", text="The reply contains an unfinished tool call; it was kept as text.")
     window.memory.embed_later(window.take_unembedded())
     figures.after_reply_s = clocks.perf_counter() - replied_at
     window.log.tell("stats", **msgspec.to_builtins(figures), **filling(window))

@@ -15,7 +15,7 @@ from halo_weave.weave.context import LiveChunk
 from halo_weave.weave.living import TurnKey, turn_of
 from halo_weave.weave.resurrection import ResurrectionPlan, anchor_revival, group_keys
 
-_TAKEN_BACK = "Its deletion was taken back."
+_TAKEN_BACK = "Its deletion was undone."
 
 
 def catch_up(window: Window) -> None:

@@ -83,7 +83,7 @@ class Journal:
         try:
             self._note(Written.of(words, marks))
         except StoreError as error:
-            _log.warning("The result of a tool cannot be noted down: %s", error)
+            _log.warning("Cannot write a tool result to the journal: %s", error)
 
     def note_all(self) -> None:
         """Note down everything that is missing, so that the exchange can be recovered. Another process that opened the
@@ -123,7 +123,7 @@ class Journal:
             self._write_pending()
         except StoreError as error:
             if not self._has_failed:
-                _log.warning("The reply under way cannot be noted down: %s", error)
+                _log.warning("Cannot write the current reply to the journal: %s", error)
             self._has_failed = True
 
     def _write_pending(self) -> None:

@@ -19,7 +19,7 @@ def error_in_words(error: Exception) -> str:
     """What a window says of a failure; the log says more of one that nobody foresaw."""
     if isinstance(error, HaloError):
         return str(error)
-    return f"Something went wrong inside ({type(error).__name__}); the log says more."
+    return f"Internal error ({type(error).__name__}); see the log for details."
 
 
 def recover(window: "Window", error: BaseException) -> None:
@@ -36,14 +36,18 @@ def recover(window: "Window", error: BaseException) -> None:
     try:
         reload(window)
     except Exception as again:
-        _log.warning("The window %s is read again before it goes on: %s", window.name, error_in_words(again))
+        _log.warning(
+            "The window %s could not be reloaded; it will be reloaded before its next use: %s",
+            window.name,
+            error_in_words(again),
+        )
         window.log.tell("reloaded")
 
 
 def bring_up_to_date(window: "Window") -> None:
     """Called before anything is done to a window, so that nothing is done in vain or to what is no longer there."""
     if window.memory.store.window_version(window.id) != window.version:
-        reload(window, notice="Another program has changed this window; it is shown as it is now.")
+        reload(window, notice="Another program changed this window; it has been reloaded.")
     elif window.is_behind:
         reload(window)
 
@@ -52,7 +56,7 @@ def reload(window: "Window", notice: str = "") -> None:
     record = window.memory.store.window(window.id)
     if record is None:
         raise StoreConflict(
-            f"The window {window.name} was deleted, here or by another program; begin a new one to go on."
+            f"The window {window.name} was deleted, here or by another program; open a new one to continue."
         )
     if notice:
         window.log.tell("notice", text=notice)

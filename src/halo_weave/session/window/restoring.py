@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from halo_weave.errors import InputError
+from halo_weave.former_settings import FORMER_SETTINGS, former_setting_notice
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.numbers import number_of_text
 from halo_weave.records.windows import WindowRecord
@@ -71,14 +72,20 @@ def _take_saved(window: Window, record: WindowRecord) -> None:
     overrides = {name: value for name, value in saved.overrides.items() if is_usable(name, value)}
     window.take_record(record, overrides)
     for name in (name for name in saved.overrides if name not in overrides):
-        setting = f"{name} = {str(saved.overrides[name])[:40]}"
-        window.log.tell("notice", text=f"This window's own setting {setting} is unknown here; the program's is used.")
+        window.log.tell("notice", text=_notice_of_unusable(name, saved.overrides[name]))
     window.messages = saved.messages
     window.messages_at_reflection = saved.messages_at_reflection
     window.newest = None if saved.newest is None else _newest(saved.newest)
     window.life.begin_with(_revived(window, saved), frozenset() if window.newest is None else window.newest.turns)
     window.news.seen = saved.news_seen
     take_news(window)
+
+
+def _notice_of_unusable(name: str, value: object) -> str:
+    if name in FORMER_SETTINGS:
+        return former_setting_notice(name, "of this window")
+    setting = f"{name} = {str(value)[:40]}"
+    return f"This window's setting {setting} is not valid in this version; the program's setting is used instead."
 
 
 def _newest(saved: SavedExchange) -> Newest:
@@ -88,7 +95,9 @@ def _newest(saved: SavedExchange) -> Newest:
 def checked_name(name: str) -> str:
     name = name.strip()
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise InputError(f"A window's name has 1 to {_LONGEST_NAME} visible characters, not {name[:40]!r}.")
+        raise InputError(
+            f"A window's name must have 1 to {_LONGEST_NAME} printable characters; {name[:40]!r} is not valid."
+        )
     return name
 
 
@@ -112,7 +121,7 @@ def _revived(window: Window, saved: SavedWindow) -> list[LiveChunk]:
     if foreign:
         window.log.tell(
             "notice",
-            text=f"{foreign} chunks were written with another model and are read in the tokens of this one.",
+            text=f"{foreign} chunks were written with another model and have been tokenised again for this one.",
         )
     return list(living.values())
 
@@ -152,7 +161,7 @@ def _bring_to_end(window: Window, turn: int, begun: Begun, notes: Sequence[Writt
     if written:
         window.unembedded += window.memory.write(written)
         answer += written
-        window.log.tell("notice", text="The last reply was interrupted; what had come of it is kept.")
+        window.log.tell("notice", text="The last reply was interrupted; the text so far is kept.")
     buried = window.life.graves.among(chunk.key for chunk in (*question, *answer))
     window.life.add(
         window.life.reviver.alive(chunk, brightness=_FULL)

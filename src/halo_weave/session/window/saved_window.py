@@ -85,9 +85,9 @@ def decoded(state: bytes, name: str) -> SavedWindow:
         window = msgspec.msgpack.decode(state, type=SavedWindow)
     except msgspec.MsgspecError as error:
         raise StoreDamaged(
-            f"What was saved of the window {name} cannot be read ({error}); delete the window. What was said in it is "
+            f"The saved state of the window {name} cannot be read ({error}); delete the window. Its conversation is "
             "still in the memory."
         ) from error
     if window.format_version > FORMAT_VERSION:
-        raise StoreDamaged(f"The window {name} was saved by a newer version of the program.")
+        raise StoreDamaged(f"The window {name} was saved by a newer version of Halo Weave; update to open it.")
     return window

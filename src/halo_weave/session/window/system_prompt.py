@@ -12,22 +12,25 @@ from halo_weave.tools.registry import Toolbox
 
 LEAST_TRAINED_CONTEXT = 16_384
 LEAST_USABLE_CONTEXT = 4_096
+MOST_TOKENS = 600
+"""That the description of the tools and the outline of the memory tree may cost together."""
+_TREE_LEVELS = 2
 _CHARACTERS_PER_TOKEN = 3
 
 _LINES = (
-    "You have tools. Call one by writing a call in tags as in these examples; its result follows at once, and you go "
-    "on. Call a tool only if it helps, never in a code block, and never make up a result.",
+    "You have tools. Call one by writing a call in tags as in these examples; its result follows immediately, and you "
+    "continue. Call a tool only if it helps, never in a code block, and never make up a result.",
     "Your notes are one JSON document, read and changed with jq: <tool>jq '.topics' notes.json</tool> and "
     "<tool>jq '.topics.cat = \"Mia\"' notes.json > output</tool>.",
     'Search everything ever said: <tool>search_memory("the cat", since="2026-01-31")</tool>.',
     'Keep what matters at a path: <tool>save_memory("User/Pets", {"cat": "Mia"})</tool>. Bring it back with what was '
     'said about it: <tool>query_memory("User/Pets")</tool>.',
-    'Look around: <tool>list_memory("User")</tool>, <tool>query_heading("User", "pets")</tool>, '
+    'Browse: <tool>list_memory("User")</tool>, <tool>query_heading("User", "pets")</tool>, '
     '<tool>delete_memory("User/Pets")</tool>.',
 )
 _NATIVE_LINES = (
-    "You have tools. Call one by writing JSON in tags as in these examples; its result follows at once, and you go "
-    "on. Call a tool only if it helps, never in a code block, and never make up a result.",
+    "You have tools. Call one by writing JSON in tags as in these examples; its result follows immediately, and you "
+    "continue. Call a tool only if it helps, never in a code block, and never make up a result.",
     "Your notes are one JSON document, read and changed with jq filters: "
     '<tool_call>{"name": "query_notes", "arguments": {"filter": ".topics"}}</tool_call> and '
     '<tool_call>{"name": "patch_notes", "arguments": {"filter": ".topics.cat = \\"Mia\\""}}</tool_call>.',
@@ -35,9 +38,9 @@ _NATIVE_LINES = (
     '<tool_call>{"name": "search_memory", "arguments": {"query": "the cat", "since": "2026-01-31"}}</tool_call>.',
     "Keep what matters at a path: "
     '<tool_call>{"name": "save_memory", "arguments": {"path": "User/Pets", "content": {"cat": "Mia"}}}</tool_call>. '
-    "Bring it back with what was said about it: "
+    "Read it again with the conversation about it: "
     '<tool_call>{"name": "query_memory", "arguments": {"path": "User/Pets"}}</tool_call>.',
-    "There are also list_memory (root), query_heading (path, query) and delete_memory (path).",
+    "Other tools: list_memory (root), query_heading (path, query) and delete_memory (path).",
 )
 
 
@@ -58,15 +61,22 @@ class SystemPrompt:
         return self._text
 
 
-def with_tools(system_prompt: str, toolbox: Toolbox | None, settings: ToolSettings, engine: Engine) -> str:
+def with_tools(
+    system_prompt: str,
+    toolbox: Toolbox | None,
+    settings: ToolSettings,
+    engine: Engine,
+    most_tokens: int | None = None,
+) -> str:
     """The system prompt with what the model is to know of its tools, as far as it may cost."""
     if toolbox is None or not settings.is_on or not _is_described(settings, engine.facts):
         return system_prompt
+    most_tokens = MOST_TOKENS if most_tokens is None else most_tokens
     lines = _NATIVE_LINES if engine.facts.chat_template.writes_tool_calls else _LINES
-    fitting = list(_fitting(lines, engine, settings.description_tokens))
+    fitting = list(_fitting(lines, engine, most_tokens))
     described = "\n".join(fitting) if len(fitting) > 1 else ""  # the first speaks of the others
-    left = settings.description_tokens - len(engine.tokenize(described))
-    outline = _outline(toolbox, engine, settings.tree_levels, left) if described else ""
+    left = most_tokens - len(engine.tokenize(described))
+    outline = _outline(toolbox, engine, _TREE_LEVELS, left) if described else ""
     saved = f"Saved so far:\n{outline}" if outline else ""
     return "\n\n".join(part for part in (system_prompt, described, saved) if part)
 
@@ -88,7 +98,7 @@ def _fitting(lines: tuple[str, ...], engine: Engine, most_tokens: int) -> Iterat
 
 
 def _outline(toolbox: Toolbox, engine: Engine, levels: int, most_tokens: int) -> str:
-    characters = most_tokens * _CHARACTERS_PER_TOKEN if levels else 0
+    characters = most_tokens * _CHARACTERS_PER_TOKEN
     while characters > 0:
         outline = toolbox.tree.outline(levels, characters)
         if len(engine.tokenize(outline)) <= most_tokens:

@@ -174,7 +174,7 @@ class Window:
         Whatever fails half-way leaves the window as its file has it, with what was written until then.
         """
         if not self._is_working.acquire(timeout=_PATIENCE_S):
-            raise WindowBusy(f"The window {self.name} is {self._doing or 'busy'}; wait until it is done, or stop it.")
+            raise WindowBusy(f"The window {self.name} is {self._doing or 'busy'}; wait until it finishes, or stop it.")
         self.is_stopped.clear()
         self._doing = doing
         try:
@@ -304,8 +304,8 @@ class Window:
                 version = self.memory.store.put_window(record, buried=buried, raised=raised)
             except StoreConflict as error:
                 raise StoreConflict(
-                    f"The window {self.name} was changed or deleted by another program at the same time; look at it as "
-                    "it is now, and go on."
+                    f"The window {self.name} was changed or deleted by another program at the same time. Check its "
+                    "current state and try again."
                 ) from error
             self.life.graves.note_saved()
         self._record = msgspec.structs.replace(record, version=version)

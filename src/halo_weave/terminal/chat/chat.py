@@ -39,7 +39,7 @@ def run(settings: Settings, window_name: str) -> int:
         if is_typed:
             is_bundled = settings.engine.kind == "llamacpp" and not settings.engine.model
             output.notice(f"{welcome(engine.facts, is_bundled=is_bundled)}\n{window_in_words(chat.window)}")
-            output.notice("/help shows commands and keys, /quit leaves.")
+            output.notice("Type /help for commands and keys, /quit to exit.")
             converse(chat, typed_messages(prompt_session(), chat.take_draft))
         else:
             converse(chat, (line.rstrip("\r\n") for line in sys.stdin))
@@ -55,7 +55,7 @@ def welcome(facts: ModelFacts, *, is_bundled: bool) -> str:
         f" · attention {said(facts.abilities.attention)} · editing {said(facts.abilities.editing)}"
     ]
     if is_bundled:
-        lines.append("The bundled model is very small and often wrong; use your own with --model your.gguf.")
+        lines.append("The bundled model is very small and often wrong. Use a larger one with --model your.gguf.")
     return "\n".join(lines)
 
 
@@ -66,10 +66,10 @@ def _embedded(memory: Memory) -> Iterator[None]:
     yield
     if memory.wait_embedded(_QUIET_WAIT_S):
         return
-    output.notice("(what was said is being embedded; Ctrl-C leaves that to the next start)")
+    output.notice("(indexing the conversation; press Ctrl-C to finish at the next start)")
     try:
         is_done = memory.wait_embedded(_LONGEST_WAIT_S)
     except KeyboardInterrupt:
         return
     if not is_done:
-        output.notice("(the rest is embedded at the next start)")
+        output.notice("(indexing will finish at the next start)")

@@ -18,7 +18,7 @@ def pin(chat: OpenChat, argument: str) -> None:
     keys = _living(chat, argument)
     for key in keys:
         actions.pin(chat.window, key)
-    output.notice(f"({counted(len(keys), 'chunk')} pinned: never buried until /unpin)")
+    output.notice(f"({counted(len(keys), 'chunk')} pinned; stays in context until /unpin)")
 
 
 def unpin(chat: OpenChat, argument: str) -> None:
@@ -49,17 +49,20 @@ def delete(chat: OpenChat, argument: str) -> None:
             gone += deletion.keys
             chat.draft = deletion.question or chat.draft
     chat.deletions.append(tuple(gone))
-    output.notice(f"({counted(len(gone), 'chunk')} deleted, for all windows; /undo takes it back)")
+    output.notice(f"({counted(len(gone), 'chunk')} deleted in all windows; /undo restores)")
 
 
 def undo(chat: OpenChat, _argument: str) -> None:
     if not chat.deletions:
-        raise InputError("Nothing was deleted here; `halo-weave memory undelete` takes earlier deletions back.")
+        raise InputError(
+            "Nothing to undo: nothing was deleted in this chat. `halo-weave memory undelete` restores earlier "
+            "deletions."
+        )
     keys = chat.deletions[-1]
     actions.undelete(chat.window, keys)
     chat.deletions.pop()
     chat.draft = ""
-    output.notice(f"({counted(len(keys), 'chunk')} back)")
+    output.notice(f"({counted(len(keys), 'chunk')} restored)")
 
 
 def _living(chat: OpenChat, argument: str) -> list[ChunkKey]:
@@ -72,12 +75,14 @@ def _chunks(memory: Memory, argument: str) -> Sequence[Chunk]:
     """Of TURN or TURN:CHUNK; a role behind it is only needed where both have chunks of that name."""
     place, _, role = argument.partition(" ")
     if role and role not in ROLES:
-        raise InputError(f"{role!r} is no role; a chunk is named as TURN:CHUNK, such as 12:0, or 12:0 user.")
+        raise InputError(f"{role!r} is not a role; write TURN:CHUNK and optionally a role, such as 12:0 or 12:0 user.")
     address = address_of_text(place)
     chunks = [stored.chunk for stored in chunks_at(memory, address)]
     chosen = [chunk for chunk in chunks if role in ("", chunk.key.role)]
     if not chosen:
-        raise InputError(f"There is nothing of the {role} at {address}.")
+        raise InputError(f"There is no chunk of the {role} at {address}.")
     if len(roles := {chunk.key.role for chunk in chosen}) > 1:
-        raise InputError(f"At {address} are chunks of {' and '.join(sorted(roles))}; add the role behind it.")
+        raise InputError(
+            f"{address} has chunks of {' and '.join(sorted(roles))}; add the role, such as {address} {min(roles)}."
+        )
     return chosen

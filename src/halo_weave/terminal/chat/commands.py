@@ -48,15 +48,15 @@ def called(text: str) -> Called | None:
 
 def help_lines() -> Iterator[str]:
     rows = [(f"/{name} {command.argument}".rstrip(), command.help) for name, command in COMMANDS.items()]
-    rows += [("/help", "this help"), ("/quit", "leaves"), *KEYS]
+    rows += [("/help", "show this help"), ("/quit", "exit"), *KEYS]
     width = max(len(name) for name, _ in rows)
     yield from (f"{name:<{width}}  {explained}" for name, explained in rows)
-    yield "TURN:CHUNK is how /heat, /search and /graveyard name a chunk, such as 12:0; 12 is the whole turn."
+    yield "TURN:CHUNK names a chunk as shown by /heat, /search and /graveyard, such as 12:0; 12 is the whole turn."
 
 
 def _window(chat: OpenChat, argument: str) -> None:
     if not argument:
-        raise InputError("Which window? Write its name behind /window; /windows lists them.")
+        raise InputError("Name a window, such as /window main; /windows lists them.")
     chat.switch_to(argument)
     output.notice(window_in_words(chat.window))
 
@@ -66,9 +66,9 @@ def _system(chat: OpenChat, argument: str) -> None:
     if argument:
         others = {name: value for name, value in window.overrides.items() if name != SYSTEM_PROMPT}
         window.set_overrides(others if argument == "-" else {**others, SYSTEM_PROMPT: argument})
-        output.notice("(the model reads it with the next message)")
+        output.notice("(takes effect with the next message)")
     else:
-        whose = "this window's own" if SYSTEM_PROMPT in window.overrides else "that of the settings"
+        whose = "set for this window" if SYSTEM_PROMPT in window.overrides else "from the settings"
         output.write_line(window.settings.chat.system_prompt or "(none)")
         output.notice(f"({whose})")
 
@@ -77,7 +77,7 @@ def _edit(chat: OpenChat, argument: str) -> None:
     """Without a text, the question comes to the prompt to be changed."""
     newest = chat.window.newest
     if newest is None:
-        raise InputError(f"There is no question in the window {chat.window.name} that could be asked in other words.")
+        raise InputError(f"The window {chat.window.name} has no question to edit.")
     if argument:
         chat.answer(partial(actions.edit_question, turn=newest.turn_user, text=argument))
     else:
@@ -88,24 +88,24 @@ def _correct(chat: OpenChat, argument: str) -> None:
     """Without a text, the reply comes to the prompt to be changed."""
     newest = chat.window.newest
     if newest is None:
-        raise InputError(f"There is no reply in the window {chat.window.name} that could be corrected.")
+        raise InputError(f"The window {chat.window.name} has no reply to correct.")
     if argument:
         actions.edit_reply(chat.window, newest.turn_assistant, argument)
-        output.notice("(the reply has your words now; /continue goes on from them)")
+        output.notice("(reply replaced; /continue to go on from it)")
     else:
         chat.draft = "/correct " + text_of(chunks_of(chat.window, TurnKey(newest.turn_assistant, "assistant")))
 
 
 def _capture(chat: OpenChat, argument: str) -> None:
     if not argument:
-        raise InputError("Where to? Write a new folder behind /capture, or stop.")
+        raise InputError("Name a new folder to capture to, such as /capture study, or write /capture stop.")
     if argument == "stop":
         capture.stop_capture(chat.window)
-        output.notice("(the capture has ended)")
+        output.notice("(capture stopped)")
     else:
         folder = Path(argument).expanduser().absolute()
         capture.start_capture(chat.window, folder)
-        output.notice(f"(what the model sees and looks at is written to {folder} until /capture stop)")
+        output.notice(f"(capturing tokens and attention to {folder}; /capture stop to end)")
 
 
 def _regenerate(chat: OpenChat, _argument: str) -> None:
@@ -122,22 +122,22 @@ def _reflect(chat: OpenChat, _argument: str) -> None:
 
 _CHUNK = "TURN[:CHUNK]"
 COMMANDS = {
-    "windows": Command("", "lists the windows; * is the open one", window_views.windows),
-    "window": Command("NAME", "goes to another window, or begins one", _window),
-    "heat": Command("", "shows the living context, coloured by brightness", window_views.heat),
-    "graveyard": Command("[N]", "shows what this window buried last, and why", window_views.graveyard),
-    "resurrect": Command(_CHUNK, "brings a chunk of the memory back, pinned", chunk_commands.resurrect),
-    "pin": Command(_CHUNK, "keeps a living chunk from being buried", chunk_commands.pin),
-    "unpin": Command(_CHUNK, "lets it be buried again", chunk_commands.unpin),
-    "delete": Command(_CHUNK, "deletes for all windows; of a question all of it and its answer", chunk_commands.delete),
-    "undo": Command("", "takes the last deletion back", chunk_commands.undo),
-    "search": Command("TEXT", "searches the memory", window_views.search, takes_text=True),
-    "stats": Command("", "shows figures of window and memory", window_views.stats),
-    "system": Command("[TEXT]", "shows or sets this window's system prompt; - unsets it", _system, takes_text=True),
-    "regenerate": Command("", "has the last question answered anew", _regenerate, is_reply=True),
-    "continue": Command("", "lets the model write on", _continue, is_reply=True),
-    "edit": Command("[TEXT]", "asks the last question in other words", _edit, is_reply=True, takes_text=True),
-    "correct": Command("[TEXT]", "puts other words in the place of the last reply", _correct, takes_text=True),
-    "reflect": Command("", "has the model sum up the conversation for the memory", _reflect, is_reply=True),
-    "capture": Command("FOLDER|stop", "writes tokens and attention to a new folder, for study", _capture),
+    "windows": Command("", "list the windows; * marks the open one", window_views.windows),
+    "window": Command("NAME", "switch to a window, or start a new one", _window),
+    "heat": Command("", "show the context, coloured by brightness", window_views.heat),
+    "graveyard": Command("[N]", "show what this window archived last, and why", window_views.graveyard),
+    "resurrect": Command(_CHUNK, "bring a chunk back into context and pin it", chunk_commands.resurrect),
+    "pin": Command(_CHUNK, "keep a chunk in context", chunk_commands.pin),
+    "unpin": Command(_CHUNK, "allow it to be archived again", chunk_commands.unpin),
+    "delete": Command(_CHUNK, "delete in all windows; a question goes with its answer", chunk_commands.delete),
+    "undo": Command("", "undo the last deletion", chunk_commands.undo),
+    "search": Command("TEXT", "search the memory", window_views.search, takes_text=True),
+    "stats": Command("", "show statistics of the window and the memory", window_views.stats),
+    "system": Command("[TEXT]", "show or set this window's system prompt; - resets it", _system, takes_text=True),
+    "regenerate": Command("", "answer the last question again", _regenerate, is_reply=True),
+    "continue": Command("", "continue the last reply", _continue, is_reply=True),
+    "edit": Command("[TEXT]", "rephrase the last question", _edit, is_reply=True, takes_text=True),
+    "correct": Command("[TEXT]", "replace the text of the last reply", _correct, takes_text=True),
+    "reflect": Command("", "let the model summarise the conversation for the memory", _reflect, is_reply=True),
+    "capture": Command("FOLDER|stop", "record tokens and attention to a new folder, for `halo-weave study`", _capture),
 }

@@ -8,7 +8,7 @@ from halo_weave.terminal.chunk_lines import counted, first_words
 
 _SHOWN_CHUNKS = 3
 _ENDINGS = {
-    "length": "(cut at the longest reply; /continue goes on, --max-tokens allows longer ones)",
+    "length": "(reached the maximum length; /continue for more, --max-tokens for longer replies)",
     "stopped": "(stopped)",
 }
 
@@ -23,9 +23,9 @@ def event_in_words(event: Event, *, is_typed: bool) -> Iterator[str]:
         case "resurrected":
             yield from _chunks_in_words("returned", event.data["chunks"])
         case "buried":
-            yield from _chunks_in_words("buried", event.data["chunks"])
+            yield from _chunks_in_words("archived", event.data["chunks"])
         case "deleted" if event.data["origin"] == "elsewhere":
-            yield f"({counted(len(event.data['keys']), 'chunk')} deleted elsewhere, and gone from here)"
+            yield f"({counted(len(event.data['keys']), 'chunk')} deleted in another window or program)"
 
 
 def ending_in_words(ending: str, *, has_words: bool) -> str | None:
@@ -33,8 +33,8 @@ def ending_in_words(ending: str, *, has_words: bool) -> str | None:
     if has_words:
         return _ENDINGS.get(ending)
     if ending == "stopped":
-        return "(stopped before the reply began; the message is kept, and /continue has it answered)"
-    return None if ending == "failed" else "(the model ended its turn without a word)"
+        return "(stopped before the reply began; the message is saved, /continue answers it)"
+    return None if ending == "failed" else "(the model gave an empty reply)"
 
 
 def _chunks_in_words(verb: str, chunks: Sequence[Mapping[str, Any]]) -> Iterator[str]:

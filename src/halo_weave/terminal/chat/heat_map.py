@@ -78,7 +78,7 @@ def _headline(chunk: LiveChunk) -> str:
 
 def _gap(count: int, *, has_colours: bool) -> Iterator[str]:
     if count:
-        yield _styled(f"··· {counted(count, 'chunk')} buried ···", has_colours=has_colours)
+        yield _styled(f"··· {counted(count, 'chunk')} archived ···", has_colours=has_colours)
 
 
 def _legend(brightness: NDArray[np.float32], *, has_colours: bool) -> str:

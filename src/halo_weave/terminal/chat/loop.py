@@ -37,7 +37,7 @@ def _obey(chat: OpenChat, called: Called) -> None:
     if called.name == "help":
         output.write_line("\n".join(help_lines()))
     elif command is None:
-        output.notice(f"There is no command /{called.name}; /help lists what there is.")
+        output.notice(f"Unknown command /{called.name}; type /help for a list.")
     elif command.is_reply:
         command.run(chat, called.argument)
     else:

@@ -39,7 +39,7 @@ class OpenChat:
         else:
             before, opened = self.window, self.hub.open(name)
             if before.recorder is not None:
-                self._notices.tell(f"(the capture of the window {before.name} has ended)")
+                self._notices.tell(f"(stopped capturing the window {before.name})")
             self._look_into(opened)
             self.hub.close_window(before)
 
@@ -52,7 +52,7 @@ class OpenChat:
             is_interrupted = answer(self.window, self.showing, work)
         except HaloError:
             if "reply" in self.showing.told:
-                self._notices.tell("(everything up to here is kept; /continue tries to go on)")
+                self._notices.tell("(the reply so far is saved; /continue to resume)")
             elif "message" not in self.showing.told:
                 self.draft = said
             raise
@@ -80,11 +80,11 @@ class OpenChat:
 def window_in_words(window: Window) -> str:
     """What somebody comes back to."""
     if not window.messages and not len(window.life.context):
-        return f"Window {window.name} is new."
+        return f"New window {window.name}."
     living = counted(len(window.life.context), "chunk")
-    words = f"Window {window.name}: {living} living, {len(window.life.graves):,} buried"
+    words = f"Window {window.name}: {living} in context, {len(window.life.graves):,} archived"
     last = _last_message(window)
-    return f"{words}; the last message was on {local_time(last)}." if last else f"{words}."
+    return f"{words}; last message {local_time(last)}." if last else f"{words}."
 
 
 def _last_message(window: Window) -> datetime | None:

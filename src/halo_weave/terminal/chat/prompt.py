@@ -14,9 +14,9 @@ from halo_weave.terminal import output
 
 HISTORY_FILE = "chat_history"
 KEYS = (
-    ("Ctrl-C", "stops a reply; what has come of it is kept"),
-    ("Ctrl-D", "leaves; so does Ctrl-C twice at an empty prompt"),
-    ("Alt-Enter", "begins a new line; so does Enter behind a backslash, and a pasted text keeps its lines"),
+    ("Ctrl-C", "stop the reply; the text so far is kept"),
+    ("Ctrl-D", "exit; so does pressing Ctrl-C twice at an empty prompt"),
+    ("Alt-Enter", "start a new line; so does Enter after a backslash. Pasted text keeps its lines"),
 )
 
 
@@ -36,7 +36,7 @@ def typed_messages(session: PromptSession[str], take_draft: Callable[[], str]) -
             if was_interrupted:
                 return
             was_interrupted = True
-            output.notice("Ctrl-C once more, or Ctrl-D, leaves.")
+            output.notice("Press Ctrl-C again or Ctrl-D to exit.")
             continue
         was_interrupted = False
         yield message

@@ -37,7 +37,7 @@ class Showing:
             for line in event_in_words(event, is_typed=self._is_typed):
                 self._notices.tell(line)
             if event.kind == "reply" and self._is_typed:
-                self._notices.tell("(meanwhile the model has summed up the conversation; /heat shows it)")
+                self._notices.tell("(the model has summarised the conversation; /heat to see it)")
         self.finish()
 
     def finish(self) -> None:

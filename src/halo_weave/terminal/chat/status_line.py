@@ -11,9 +11,9 @@ def status_line(stats: Mapping[str, Any], *, buried: int, resurrected: int) -> s
     """
     budget = f"/{stats['budget']:,}" if stats["budget"] else ""
     parts = [
-        f"living {stats['tokens']:,}{budget}",
-        f"buried {buried:,}",
-        f"resurrected {resurrected:,}",
+        f"context {stats['tokens']:,}{budget}",
+        f"archived {buried:,}",
+        f"returned {resurrected:,}",
         f"read {stats['decoded']:,}",
     ]
     if (speed := tokens_per_second(stats)) is not None:

@@ -26,27 +26,27 @@ def windows(chat: OpenChat, _argument: str) -> None:
 def graveyard(chat: OpenChat, argument: str) -> None:
     """What was buried last comes first."""
     if argument and not (argument.isdecimal() and argument.isascii() and len(argument) <= 9):
-        raise InputError(f"{argument!r} is not a number of chunks to show.")
+        raise InputError(f"{argument!r} is not a number; write how many chunks to show, such as /graveyard 20.")
     graves = chat.window.life.graves
     shown = graves.page(None, int(argument) if argument else _GRAVES_SHOWN)
     count = len(graves)
     if not count:
-        output.write_line("This window has buried nothing.")
+        output.write_line("Nothing in this window has been archived.")
     for grave in shown:
         stored = chat.memory.chunk(grave.key)
         words = first_words(stored.chunk.text) if stored else "(no longer in the memory)"
-        output.write_line(f"{grave.key} · peak {grave.peak:,.0f} · buried {local_time(grave.time)} · {words}")
+        output.write_line(f"{grave.key} · peak {grave.peak:,.0f} · archived {local_time(grave.time)} · {words}")
         output.write_line(f"    {grave.reason}")
     if len(shown) < count:
-        output.write_line(f"({count - len(shown):,} more; /graveyard {count} shows all)")
+        output.write_line(f"({count - len(shown):,} more; /graveyard {count} to see all)")
 
 
 def search(chat: OpenChat, argument: str) -> None:
     if not argument:
-        raise InputError("There is nothing to search for; write it behind /search.")
+        raise InputError("Nothing to search for; write the text after /search.")
     hits = chat.memory.search(argument, limit=_HITS_SHOWN)
     if not hits:
-        output.write_line("Nothing was found.")
+        output.write_line("No matches.")
     for place, hit in enumerate(hits, start=1):
         output.write_line("\n".join(hit_in_words(place, hit)))
 
@@ -65,7 +65,7 @@ def heat(chat: OpenChat, _argument: str) -> None:
         before = dict(zip(positions, counts[:-1], strict=True))
         buried = [*(before[chunk.first_position] for chunk in chunks), counts[-1]]
         lines = list(heat_map(chunks, buried, has_colours=output.has_styles(sys.stdout, os.environ)))
-    output.write_styled("\n".join(lines) + "\n" if lines else "Nothing lives here yet.\n")
+    output.write_styled("\n".join(lines) + "\n" if lines else "The context is empty.\n")
 
 
 def _stats_in_words(chat: OpenChat) -> Iterator[tuple[str, str]]:
@@ -74,16 +74,16 @@ def _stats_in_words(chat: OpenChat) -> Iterator[tuple[str, str]]:
     pinned = sum(chunk.is_pinned for chunk in life.context)
     yield "Window", f"{window.name}, {counted(window.messages, 'message')}"
     yield "Model", f"{window.engine.facts.name}, brightness by {window.scorer.name}"
-    yield "Living", f"{life.size():,} tokens{budget}, context {window.usable_tokens:,}"
-    yield "Chunks", f"{len(life.context):,} living, {pinned:,} of them pinned; {len(life.graves):,} buried here"
+    yield "Context", f"{life.size():,} tokens{budget}, {window.usable_tokens:,} usable"
+    yield "Chunks", f"{len(life.context):,} in context ({pinned:,} pinned), {len(life.graves):,} archived"
     if figures := chat.showing.latest_stats:
         speed = tokens_per_second(figures)
-        wrote = f"{figures['generated']:,} tokens" + (f", {speed:,.1f} a second" if speed is not None else "")
-        yield "Last reply", f"{wrote}; the first after {figures['first_token_s']:.2f} s"
-        yield "Last reading", f"{figures['decoded']:,} read, {figures['restored']:,} restored, {figures['kept']:,} kept"
+        wrote = f"{figures['generated']:,} tokens" + (f", {speed:,.1f} tokens/s" if speed is not None else "")
+        yield "Last reply", f"{wrote}; first token after {figures['first_token_s']:.2f} s"
+        yield "Last read", f"{figures['decoded']:,} read, {figures['restored']:,} restored, {figures['kept']:,} kept"
         yield "Last search", f"{figures['search_s'] * 1000:,.0f} ms; {figures['resurrected']:,} tokens returned"
         if figures["malformed"]:
-            yield "Attention", f"{counted(figures['malformed'], 'step')} could not be used"
+            yield "Attention", f"unusable in {counted(figures['malformed'], 'step')}"
     memory = chat.memory.stats()
     missing = chat.memory.count_missing()
     yield "Memory", f"{counted(memory.chunks, 'chunk')}, {memory.tokens:,} tokens; {missing:,} without a vector yet"

@@ -116,8 +116,8 @@ def in_words(report: Report) -> Iterator[str]:
     if report.can_chat:
         yield "Chat works."
     else:
-        yield f"Chat cannot work: {report.engine.problem}"
-        yield f"The way out: {report.way_out}"
+        yield f"Chat does not work: {report.engine.problem}"
+        yield f"What to do: {report.way_out}"
 
 
 def _examine_library() -> LibraryFinding:
@@ -150,12 +150,12 @@ def _engine_place(settings: EngineSettings) -> str:
 def _way_out(settings: EngineSettings) -> str:
     if settings.kind in ("kobold", "openai"):
         return (
-            "start the server, or name its address with --engine URL and what it speaks with --engine-kind; "
-            "without both, the bundled model is used."
+            "start the server, or check its address (--engine URL) and protocol (--engine-kind). Without both flags, "
+            "the bundled model is used."
         )
     if settings.model:
-        return "name a GGUF chat model that is there with --model your.gguf, or none at all to use the bundled one."
-    return "install Halo Weave anew with `uv sync --reinstall`, or use a model server with --engine URL."
+        return "choose an existing GGUF chat model with --model your.gguf, or leave it out to use the bundled one."
+    return "reinstall Halo Weave with `uv sync --reinstall`, or use a model server with --engine URL."
 
 
 def _with_facts(finding: EngineFinding, engine: Engine) -> EngineFinding:
@@ -188,11 +188,13 @@ def _seconds_to_reply(engine: Engine) -> float:
 
 def _examine_embedder(settings: EmbedderSettings) -> EmbedderFinding:
     if settings.kind == "openai":
-        problem = "" if settings.url else "embedder.url is not set."
+        problem = "" if settings.url else "embedder.url is not set; set it to the address of the embedding server."
         return EmbedderFinding(settings.kind, without_password(settings.url), problem=problem)
     if settings.kind == "gguf":
         file = Path(settings.model).expanduser()
-        problem = "" if file.is_file() else f"There is no file {file}; set embedder.model to a GGUF embedding model."
+        problem = (
+            "" if file.is_file() else f"The file {file} does not exist; set embedder.model to a GGUF embedding model."
+        )
         return EmbedderFinding(settings.kind, str(file), problem=problem)
     try:
         folder = paths.bundled_minilm_folder()
@@ -201,7 +203,7 @@ def _examine_embedder(settings: EmbedderSettings) -> EmbedderFinding:
     converted = sorted(paths.cache_folder().rglob("all-minilm-l6-v2*.gguf"))
     if converted:
         return EmbedderFinding(settings.kind, str(converted[0]), "prepared")
-    return EmbedderFinding(settings.kind, str(folder), "will be prepared at first use, which takes a few seconds")
+    return EmbedderFinding(settings.kind, str(folder), "will be prepared at first use (takes a few seconds)")
 
 
 def _examine_place(path: Path) -> FolderFinding:
@@ -221,8 +223,8 @@ def _library_in_words(library: LibraryFinding) -> str:
 def _engine_in_words(engine: EngineFinding) -> Iterator[str]:
     yield f"Engine: {engine.kind}" + (f", {engine.place}" if engine.place else "")
     if engine.name:
-        yield f"Model: {engine.name}, {engine.layers} layers, {engine.heads} heads each"
-        yield f"Context: {engine.usable_context:,} tokens usable, {engine.trained_context:,} trained"
+        yield f"Model: {engine.name}, {engine.layers} layers with {engine.heads} heads each"
+        yield f"Context: {engine.usable_context:,} tokens usable, trained with {engine.trained_context:,} trained"
     if engine.abilities is not None:
         yield f"Attention: {_ability_in_words(engine.abilities.attention)}"
         yield f"Editing the context: {_ability_in_words(engine.abilities.editing)}"
@@ -243,4 +245,4 @@ def _embedder_in_words(embedder: EmbedderFinding) -> str:
 def _place_in_words(place: FolderFinding) -> str:
     if place.exists:
         return f"{place.path} ({'writable' if place.writable else 'not writable'})"
-    return f"{place.path} ({'not there yet' if place.writable else 'not there, and cannot be made'})"
+    return f"{place.path} ({'does not exist yet' if place.writable else 'missing and cannot be created'})"

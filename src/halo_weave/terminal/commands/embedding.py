@@ -25,11 +25,11 @@ def reembed(settings: Settings, *, as_json: bool) -> int:
         elif outcome.is_complete:
             output.write_line(_complete_in_words(outcome))
             if outcome.dropped:
-                output.notice(f"(the settings have to name it from now on: {_named(settings.embedder)})")
+                output.notice(f"(put this in the settings to keep using it: {_named(settings.embedder)})")
     if not outcome.is_complete:
         output.notice(
-            f"Stopped: {counted(outcome.missing, 'chunk')} still without a vector of {outcome.embedder}; the same "
-            "command goes on where it was, and search is as before until then."
+            f"Stopped: {counted(outcome.missing, 'chunk')} still need a vector by {outcome.embedder}. Run the same "
+            "command again to continue; until then search works as before."
         )
         return INTERRUPTED
     return 0
@@ -45,8 +45,8 @@ def embed_missing(memory: Memory) -> tuple[int, int]:
     missing = memory.count_missing()
     if missing:
         output.notice(
-            f"Stopped: {counted(missing, 'chunk')} still without a vector, found by words alone until "
-            "`halo-weave memory reembed` goes on."
+            f"Stopped: {counted(missing, 'chunk')} still have no vector and are found by words only. Run `halo-weave "
+            "memory reembed` to continue."
         )
     return embedded, missing
 
@@ -58,9 +58,9 @@ def _named(embedder: EmbedderSettings) -> str:
 
 def _complete_in_words(outcome: Reembedded) -> str:
     sentences = [
-        f"{counted(outcome.embedded, 'chunk')} embedded; every chunk has a vector of {outcome.embedder}, "
-        "which search uses."
+        f"{counted(outcome.embedded, 'chunk')} embedded. All chunks have vectors by {outcome.embedder}, which search "
+        "now uses."
     ]
     for name, count in outcome.dropped.items():
-        sentences.append(f"The {counted(count, 'old vector')} of {name} went.")
+        sentences.append(f"Removed {counted(count, 'old vector')} by {name}.")
     return " ".join(sentences)

@@ -23,19 +23,19 @@ def clear(settings: Settings, *, is_agreed: bool, as_json: bool) -> int:
     with opened_memory(settings) as memory:
         chunks = memory.stats().chunks
         question = (
-            f"All {counted(chunks, 'chunk')}, all windows, the notes and the memory tree leave {settings.memory.file}, "
-            "after a backup."
+            f"This removes all {counted(chunks, 'chunk')}, all windows, the notes and the memory tree from "
+            f"{settings.memory.file}, after making a backup."
         )
         _require_agreement([question], is_agreed=is_agreed)
         backup = _free_name(settings.memory.file)
         memory.store.backup(backup)
         if not as_json:
-            output.write_line(f"The backup is {backup}.")
+            output.write_line(f"Backup: {backup}")
         memory.clear(ORIGIN)
     if as_json:
         write_json({"cleared_chunks": chunks, "backup": str(backup)})
     else:
-        output.write_line(f"The memory is empty; {counted(chunks, 'chunk')} went.")
+        output.write_line(f"The memory is empty; {counted(chunks, 'chunk')} removed.")
     return 0
 
 
@@ -45,12 +45,12 @@ def forget(settings: Settings, address: Address | None, *, is_agreed: bool, as_j
         chunks = _to_forget(memory, address)
         keys = [chunk.key for chunk in chunks]
         if keys:
-            what = "everything that is deleted" if address is None else f"{address}"
+            what = "everything deleted" if address is None else f"{address}"
             questions = [
-                f"{counted(len(keys), 'chunk')} ({what}) will be removed from {settings.memory.file} for ever.",
-                "No command brings this back, and the whole file is written anew. Captures in the data folder that "
-                "have words of it go too. Backups and exports keep theirs. An answer, or another passage, may repeat "
-                "what is forgotten: search for it, and forget that as well.",
+                f"{counted(len(keys), 'chunk')} ({what}) will be permanently removed from {settings.memory.file}.",
+                "This cannot be undone, and the whole file is rewritten. Captures in the data folder that contain this "
+                "text are removed too; backups and exports keep it. Replies or other passages may repeat the text: "
+                "search for them and forget them as well.",
             ]
             _require_agreement(questions, is_agreed=is_agreed)
             # Before, so that whoever is stopped in between can forget once more; and after, for what was captured then.
@@ -68,11 +68,13 @@ def forget(settings: Settings, address: Address | None, *, is_agreed: bool, as_j
             }
         )
     elif not forgotten:
-        output.write_line("Nothing is deleted, so there is nothing to forget.")
+        output.write_line("Nothing to forget: nothing is deleted.")
     else:
-        output.write_line(f"{counted(len(forgotten), 'chunk')} forgotten; the file was written anew without them.")
+        output.write_line(
+            f"{counted(len(forgotten), 'chunk')} permanently removed; the file was rewritten without them."
+        )
         for folder in captures:
-            output.write_line(f"The capture {folder}, which had words of them, was removed.")
+            output.write_line(f"The capture {folder} contained this text and was removed.")
     return 0
 
 
@@ -92,8 +94,7 @@ def _remove_captures(chunks: list[Chunk]) -> list[Path]:
         return remove_captures_with(chunks, paths.captures_folder())
     except OSError as error:
         raise StoreUnavailable(
-            f"The capture {error.filename}, which has words of what is to be forgotten, cannot be removed: "
-            f"{error.strerror}."
+            f"The capture {error.filename} contains this text but cannot be removed: {error.strerror}."
         ) from error
 
 
@@ -102,13 +103,15 @@ def _require_agreement(questions: list[str], *, is_agreed: bool) -> None:
     if is_agreed:
         return
     if not sys.stdin.isatty():
-        raise InputError("Nobody can be asked here whether this is meant; --yes says so. Nothing was changed.")
+        raise InputError(
+            "Confirmation is required, but there is no terminal to ask in; pass --yes to confirm. Nothing was changed."
+        )
     for question in questions:
         output.notice(question)
-        sys.stderr.write("Type yes to go on: ")
+        sys.stderr.write("Type yes to continue: ")
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() != "yes":
-            raise InputError("That was not yes; nothing was changed.")
+            raise InputError("Cancelled; nothing was changed.")
 
 
 def _free_name(memory: Path) -> Path:

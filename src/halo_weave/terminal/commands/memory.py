@@ -72,13 +72,13 @@ def search(
             write_json([hit_for_programs(hit) for hit in hits])
             return 0
         if not hits:
-            output.write_line("Nothing was found.")
+            output.write_line("No matches.")
         for place, hit in enumerate(hits, start=1):
             output.write_line("\n".join(hit_in_words(place, hit)))
         if missing := memory.count_missing():
             output.notice(
-                f"({counted(missing, 'chunk')} without a vector can only be found by words; "
-                "`halo-weave memory reembed` makes them)"
+                f"({counted(missing, 'chunk')} without a vector, found by words only; `halo-weave memory reembed` "
+                "computes the missing vectors)"
             )
     return 0
 
@@ -99,7 +99,7 @@ def delete(settings: Settings, address: Address, *, as_json: bool) -> int:
         changed = memory.delete(keys, ORIGIN)
         _tell_changed(changed, "deleted", as_json=as_json)
         if changed.changed and not as_json:
-            output.notice(f"(`halo-weave memory undelete {address}` takes it back)")
+            output.notice(f"(`halo-weave memory undelete {address}` restores it)")
         memory.settle()
     return 0
 
@@ -119,7 +119,7 @@ def backup(settings: Settings, file: Path, *, as_json: bool) -> int:
     if as_json:
         write_json({"file": str(file.absolute()), "bytes": size})
     else:
-        output.write_line(f"The memory was copied to {file} ({size / 1e6:,.1f} MB).")
+        output.write_line(f"Memory copied to {file} ({size / 1e6:,.1f} MB).")
     return 0
 
 
@@ -131,7 +131,7 @@ def verify(settings: Settings, *, as_json: bool) -> int:
     if as_json:
         write_json({"findings": findings})
     else:
-        output.write_line("\n".join(findings) or f"Nothing is wrong; all {counted(chunks, 'chunk')} were read.")
+        output.write_line("\n".join(findings) or f"No problems found; {counted(chunks, 'chunk')} checked.")
     return 1 if findings else 0
 
 
@@ -144,7 +144,7 @@ def _tell_changed(changed: Changed, verb: str, *, as_json: bool) -> None:
             }
         )
         return
-    unchanged = f"; {counted(len(changed.unchanged), 'chunk')} had been so already" if changed.unchanged else ""
+    unchanged = f"; {counted(len(changed.unchanged), 'chunk')} unchanged" if changed.unchanged else ""
     output.write_line(f"{counted(len(changed.changed), 'chunk')} {verb}{unchanged}.")
 
 
@@ -162,12 +162,12 @@ def _stats_for_programs(path: Path, found: Stats | None, serving: str | None, mi
 
 
 def _stats_in_words(path: Path, found: Stats | None, serving: str | None, missing: int) -> Iterator[tuple[str, str]]:
-    yield "Memory", f"{path} ({f'{found.bytes / 1e6:,.1f} MB' if found else 'not there yet'})"
+    yield "Memory", f"{path} ({f'{found.bytes / 1e6:,.1f} MB' if found else 'does not exist yet'})"
     found = found or _NOTHING
     yield "Chunks", f"{found.chunks:,} ({found.deleted_chunks:,} deleted, {found.merged_chunks:,} merged into others)"
     yield "Tokens", f"{found.tokens:,}"
     yield "Next turn", text_of_number(found.next_turn)
     yield "Next position", text_of_number(found.next_position)
     for name, count in found.vectors.items():
-        yield "Vectors", f"{count:,} of {name}" + (", which search uses" if name == serving else "")
+        yield "Vectors", f"{count:,} by {name}" + (", used by search" if name == serving else "")
     yield "Without vector", f"{missing:,}"

@@ -25,77 +25,79 @@ _Run = Callable[["Settings", argparse.Namespace], int]
 
 def add_transfer_commands(commands: Any, settings: argparse.ArgumentParser) -> None:
     flags = memory_flags(settings)
-    export = add_command(commands, "export", with_settings(_export), "write the whole memory into one file", [flags])
-    export.add_argument("file", type=Path, metavar="FILE", help="where to; compressed if it ends in .gz")
-    export.add_argument("--overwrite", action="store_true", help="replace a file that is there")
-    export.add_argument("--skip-damaged", action="store_true", help="leave out what is damaged, and say what that is")
+    export = add_command(commands, "export", with_settings(_export), "export the whole memory to a file", [flags])
+    export.add_argument("file", type=Path, metavar="FILE", help="file to write; compressed if its name ends in .gz")
+    export.add_argument("--overwrite", action="store_true", help="replace an existing file")
+    export.add_argument("--skip-damaged", action="store_true", help="skip damaged records and list them")
     bring = add_command(
         commands,
         "import",
         with_settings(_import),
-        "take an export, or a browser Halo Weave's, into the memory",
+        "import an export of Halo Weave or of its browser version",
         [flags],
     )
-    bring.add_argument("file", type=Path, metavar="FILE", help="the file; what it is is told by its content")
+    bring.add_argument("file", type=Path, metavar="FILE", help="file to import; its format is detected")
 
 
 def add_memory_commands(commands: Any, settings: argparse.ArgumentParser) -> None:
-    memory = add_command(commands, "memory", None, "look at the memory, search it and care for it")
+    memory = add_command(commands, "memory", None, "inspect, search and maintain the memory")
     flags = memory_flags(settings)
     parts = memory.add_subparsers(title="commands", metavar="COMMAND")
 
     def add(name: str, run: _Run, help_text: str) -> argparse.ArgumentParser:
         return add_command(parts, name, with_settings(run), help_text, [flags])
 
-    add("stats", _stats, "count what the memory has")
+    add("stats", _stats, "show the size of the memory")
     _add_search_flags(add("search", _search, "find chunks by meaning and words"))
-    _add_address(add("show", _show, "show a turn, or one chunk of it, deleted or not"))
-    _add_address(add("delete", _delete, "take a turn, or one chunk of it, out of search; the record keeps it"))
-    _add_address(add("undelete", _undelete, "take a deletion back"))
-    _add_embedder_flags(
-        add("reembed", _reembed, "make the vectors that are missing, or all of them with another model")
-    )
-    backup = add("backup", _backup, "copy the memory into one file, while others go on using it")
-    backup.add_argument("file", type=Path, metavar="FILE", help="where to; nothing may be there yet")
-    add("verify", _verify, "read the whole memory and say everything that is wrong")
-    repair = add("repair", _repair, "set damaged rows aside, so that everything else works")
-    repair.add_argument("--dry-run", action="store_true", help="say what would be done, and change nothing")
-    add("damaged", _damaged, "show what repairs have set aside")
-    _add_yes_flag(add("clear", _clear, "make a backup, then empty the memory"))
-    forget = add("forget", _forget, "remove a turn or chunk, or all that is deleted, from the file for ever")
+    _add_address(add("show", _show, "show a turn or one of its chunks, even if deleted"))
+    _add_address(add("delete", _delete, "delete a turn or one of its chunks; it can be restored"))
+    _add_address(add("undelete", _undelete, "restore what was deleted"))
+    _add_embedder_flags(add("reembed", _reembed, "compute missing vectors, or all vectors with another model"))
+    backup = add("backup", _backup, "copy the memory to a file, even while it is in use")
+    backup.add_argument("file", type=Path, metavar="FILE", help="file to write; it must not exist yet")
+    add("verify", _verify, "check the whole memory and list all problems")
+    repair = add("repair", _repair, "set damaged rows aside so that the rest works")
+    repair.add_argument("--dry-run", action="store_true", help="show what would be done without changing anything")
+    add("damaged", _damaged, "list the rows that repairs have set aside")
+    _add_yes_flag(add("clear", _clear, "back up the memory, then empty it"))
+    forget = add("forget", _forget, "permanently remove a turn, a chunk, or everything that is deleted")
     _add_address(forget, is_optional=True)
     _add_yes_flag(forget)
 
 
 def _add_search_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", metavar="TEXT", help="what to look for")
+    parser.add_argument("text", metavar="TEXT", help="text to search for")
     parser.add_argument(
         "--limit",
         type=whole_number(1, 1000),
         default=10,
         metavar="N",
-        help="most chunks to show (default: %(default)s)",
+        help="maximum number of chunks to show (default: %(default)s)",
     )
     parser.add_argument(
-        "--role", dest="roles", action="append", choices=("user", "assistant", "system"), help="only what these said"
+        "--role",
+        dest="roles",
+        action="append",
+        choices=("user", "assistant", "system"),
+        help="only chunks of these roles",
     )
-    parser.add_argument("--since", type=_time, metavar="TIME", help="only from this date or time on, ISO 8601")
-    parser.add_argument("--until", type=_time, metavar="TIME", help="only before this date or time")
+    parser.add_argument("--since", type=_time, metavar="TIME", help="only chunks since this date or time (ISO 8601)")
+    parser.add_argument("--until", type=_time, metavar="TIME", help="only chunks before this date or time")
     parser.add_argument(
         "--mmr",
         type=number(0, 1),
         metavar="SHARE",
-        help="avoid repetition: 1 wants closeness alone, 0 difference alone",
+        help="diversity of the results: 1 ranks by relevance only, 0 by difference only",
     )
 
 
 def _add_embedder_flags(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the embedder, if it is to be another than that of the settings")
+    group = parser.add_argument_group("embedder (default: the one in the settings)")
     add_setting_flag(group, "--embedder", "embedder.kind", "KIND", "minilm (bundled), gguf or openai")
     add_setting_flag(
-        group, "--embedder-model", "embedder.model", "MODEL", "a GGUF file, or a model's name on the server"
+        group, "--embedder-model", "embedder.model", "MODEL", "GGUF file, or the model's name on the server"
     )
-    add_setting_flag(group, "--embedder-url", "embedder.url", "URL", "the embedding server, for openai")
+    add_setting_flag(group, "--embedder-url", "embedder.url", "URL", "address of the embedding server (openai)")
 
 
 def _add_address(parser: argparse.ArgumentParser, *, is_optional: bool = False) -> None:
@@ -103,13 +105,13 @@ def _add_address(parser: argparse.ArgumentParser, *, is_optional: bool = False) 
         "address",
         type=_address,
         metavar="TURN[:CHUNK]",
-        help="a turn's number, and a chunk's within it",
+        help="number of the turn, and optionally of the chunk within it",
         nargs="?" if is_optional else None,
     )
 
 
 def _add_yes_flag(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--yes", action="store_true", help="do not ask, for scripts")
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 
 def _address(text: str) -> Address:

@@ -11,7 +11,7 @@ from halo_weave.memory.memory import index_folder
 from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.memory.store.protocol import Store
 from halo_weave.memory.vectors.approximate import open_index
-from halo_weave.memory.vectors.index import vector_file_name
+from halo_weave.memory.vectors.index import EXACT_UP_TO_CHUNKS, vector_file_name
 from halo_weave.terminal.chunk_lines import counted
 
 
@@ -57,30 +57,32 @@ def examine_memory(settings: Settings) -> MemoryFinding:
 
 def memory_in_words(memory: MemoryFinding) -> Iterator[str]:
     if not memory.exists:
-        yield f"Memory: {memory.path} (not there yet)"
+        yield f"Memory: {memory.path} (does not exist yet)"
     elif memory.problem:
         yield f"Memory: {memory.path}, {memory.problem}"
-        yield "The way out: `halo-weave memory verify` says more; a backup can take its place."
+        yield "What to do: run `halo-weave memory verify` for details, or restore a backup."
     else:
-        yield f"Memory: {memory.path}, sound, {counted(memory.chunks, 'chunk')}, {memory.bytes / 1e6:,.1f} MB"
+        yield f"Memory: {memory.path}, OK, {counted(memory.chunks, 'chunk')}, {memory.bytes / 1e6:,.1f} MB"
         yield f"Vectors: {_vectors_in_words(memory)}"
         yield f"Vector index: {memory.index}"
 
 
 def _vectors_in_words(memory: MemoryFinding) -> str:
-    words = f"{memory.vectors:,} of {memory.embedder}" if memory.embedder else "none yet"
+    words = f"{memory.vectors:,} by {memory.embedder}" if memory.embedder else "none yet"
     if memory.chunks_without_vector:
-        words += f"; {counted(memory.chunks_without_vector, 'chunk')} without, `halo-weave memory reembed` makes them"
+        words += (
+            f"; {counted(memory.chunks_without_vector, 'chunk')} without a vector (run `halo-weave memory reembed`)"
+        )
     return words
 
 
 def _index_in_words(settings: Settings, store: Store, embedder: str, vectors: int) -> str:
     file = index_folder(settings.memory.file) / vector_file_name(embedder)
-    if vectors <= settings.memory.exact_up_to_chunks and not file.exists():
-        return f"not needed, {counted(vectors, 'vector')} are compared one by one"
+    if vectors <= EXACT_UP_TO_CHUNKS and not file.exists():
+        return f"not needed for {counted(vectors, 'vector')}"
     if not file.exists():
-        return "not there, a search makes it"
+        return "missing, will be built by the next search"
     dimensions = store.vectors_since(embedder, 0, 1).vectors.shape[1]
     if open_index(file, embedder, dimensions) is None:
-        return f"{file}, damaged or of another form, a search makes it anew"
-    return f"{file}, sound, {file.stat().st_size / 1e6:,.1f} MB"
+        return f"{file}, damaged or outdated, will be rebuilt by the next search"
+    return f"{file}, OK, {file.stat().st_size / 1e6:,.1f} MB"

@@ -74,7 +74,7 @@ def history(settings: Settings, limit: int, *, as_json: bool) -> int:
     if as_json:
         write_json([one._asdict() for one in versions])
     else:
-        output.write_line("\n".join(map(_in_words, versions)) or "Nobody has written in the notes yet.")
+        output.write_line("\n".join(map(_in_words, versions)) or "The notes are empty; there are no versions yet.")
     return 0
 
 
@@ -107,6 +107,6 @@ def _read(file: str) -> str:
         with Path(file).open(encoding="utf-8") as opened:
             return opened.read(LARGEST_TEXT + 1)
     except UnicodeDecodeError:
-        raise InputError(f"The file {file} is not text in UTF-8; nothing was changed.") from None
+        raise InputError(f"The file {file} is not UTF-8 text; nothing was changed.") from None
     except OSError as error:
         raise InputError(f"The file {file} cannot be read: {error.strerror}; nothing was changed.") from error

@@ -14,7 +14,7 @@ _LARGEST_VERSION = 2**53 - 1
 
 
 def add_notes_commands(commands: Any, settings: argparse.ArgumentParser) -> None:
-    notes = add_command(commands, "notes", None, "read the notes with jq and change them")
+    notes = add_command(commands, "notes", None, "read and change the notes with jq")
     flags = memory_flags(settings)
     parts = notes.add_subparsers(title="commands", metavar="COMMAND")
 
@@ -22,24 +22,28 @@ def add_notes_commands(commands: Any, settings: argparse.ArgumentParser) -> None
         return add_command(parts, name, with_settings(run), help_text, [flags])
 
     show = add("show", _show, "show the whole document")
-    show.add_argument("--version", type=_version(), metavar="N", help="as it was in an earlier version")
-    _add_filter(add("query", _query, "read with a jq filter"))
-    patch = _add_filter(add("patch", _patch, "let the notes be what a jq filter makes of them"))
-    _add_expect(patch, "run it on what they are by then")
-    replace = add("replace", _replace, "save another document in their place")
-    replace.add_argument("file", metavar="FILE", help="one JSON object, or - to read it from standard input")
-    _add_expect(replace, "replace what is there")
-    add("undo", _undo, "take the last change back; again goes further back")
-    history = add("history", _history, "list the versions, the newest first")
+    show.add_argument("--version", type=_version(), metavar="N", help="show an earlier version")
+    _add_filter(add("query", _query, "print the result of a jq filter"))
+    patch = _add_filter(add("patch", _patch, "replace the notes with the result of a jq filter"))
+    _add_expect(patch, "apply it to the newest version")
+    replace = add("replace", _replace, "replace the whole document")
+    replace.add_argument("file", metavar="FILE", help="a JSON object, or - to read it from standard input")
+    _add_expect(replace, "overwrite the newest version")
+    add("undo", _undo, "undo the last change; repeat to go further back")
+    history = add("history", _history, "list the versions, newest first")
     history.add_argument(
-        "--limit", type=whole_number(1, 1_000_000), default=20, metavar="N", help="most of them (default: %(default)s)"
+        "--limit",
+        type=whole_number(1, 1_000_000),
+        default=20,
+        metavar="N",
+        help="maximum number to list (default: %(default)s)",
     )
-    restore = add("restore", _restore, "save an earlier version once more")
-    restore.add_argument("version", type=_version(), metavar="VERSION", help="its number; 0 is empty notes")
+    restore = add("restore", _restore, "restore an earlier version as a new one")
+    restore.add_argument("version", type=_version(), metavar="VERSION", help="number of the version; 0 for empty notes")
 
 
 def _add_filter(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    parser.add_argument("filter", metavar="FILTER", help="such as .topics, or '.topics.garden = \"roses\"'")
+    parser.add_argument("filter", metavar="FILTER", help="such as .topics or '.topics.garden = \"roses\"'")
     return parser
 
 
@@ -48,7 +52,7 @@ def _add_expect(parser: argparse.ArgumentParser, otherwise: str) -> None:
         "--expect",
         type=_version(),
         metavar="VERSION",
-        help=f"refuse if they have another version by now (default: {otherwise})",
+        help=f"fail if the notes are at another version (default: {otherwise})",
     )
 
 

@@ -35,7 +35,7 @@ def damaged(settings: Settings, *, as_json: bool) -> int:
     if as_json:
         write_json([msgspec.structs.asdict(one) for one in kept])
     else:
-        output.write_line("\n\n".join("\n".join(_whole(one)) for one in kept) or "Nothing was set aside.")
+        output.write_line("\n\n".join("\n".join(_whole(one)) for one in kept) or "No damaged rows have been set aside.")
     return 0
 
 
@@ -50,20 +50,20 @@ def _for_programs(repaired: Repaired, *, is_dry_run: bool) -> dict[str, Any]:
 
 def _in_words(repaired: Repaired, *, is_dry_run: bool) -> Iterator[str]:
     if repaired == Repaired():
-        yield "Nothing is damaged; nothing was changed."
+        yield "No damage found; nothing was changed."
         return
     if is_dry_run:
-        yield "This is what a repair would do; nothing was changed."
+        yield "Dry run: a repair would do the following; nothing was changed."
     if repaired.set_aside:
         yield f"{counted(len(repaired.set_aside), 'damaged row')} set aside:"
         yield from (f"  {one.what}: {one.problem}" for one in repaired.set_aside)
     yield from repaired.mended
     if repaired.vectors:
-        yield f"{counted(repaired.vectors, 'damaged vector')} removed, to be made again."
+        yield f"{counted(repaired.vectors, 'damaged vector')} removed; new ones will be computed."
     if not repaired.set_aside and not repaired.mended and not repaired.vectors:
-        yield "Indexes were made again; no row was damaged."
+        yield "Indexes were rebuilt; no rows were damaged."
     if repaired.set_aside and not is_dry_run:
-        yield "`halo-weave memory damaged` shows what was set aside."
+        yield "Run `halo-weave memory damaged` to see the rows that were set aside."
 
 
 def _whole(one: SetAside) -> Iterator[str]:

@@ -27,7 +27,7 @@ def export(settings: Settings, file: Path, *, overwrite: bool, skip_damaged: boo
             f"{counted(exported.tokens, 'token')} written to {file} ({exported.bytes / 1e6:,.1f} MB)."
         )
         if exported.left_out:
-            output.write_line(f"{counted(len(exported.left_out), 'damaged record')} left out:")
+            output.write_line(f"{counted(len(exported.left_out), 'damaged record')} skipped:")
             output.write_line("\n".join(f"  {one.what}: {one.problem}" for one in exported.left_out))
     return 0
 
@@ -48,10 +48,10 @@ def bring_in(settings: Settings, file: Path, *, as_json: bool) -> int:
 def _imported_in_words(imported: Imported) -> str:
     words = f"{counted(imported.added, 'chunk')} added"
     if imported.present:
-        words += f", {imported.present:,} had been there already"
+        words += f", {imported.present:,} already in the memory"
     words += imported.renumbering_in_words()
     if imported.left_out_tokens:
-        words += f"; the system prompt of {counted(imported.left_out_tokens, 'token')} was left out"
+        words += f"; the system prompt of {counted(imported.left_out_tokens, 'token')} was skipped"
     return f"{words}{imported.kept_in_words()}."
 
 

@@ -42,7 +42,7 @@ def show_tree(settings: Settings, root: str, *, as_json: bool) -> int:
     if as_json:
         write_json(node_for_programs(node))
     else:
-        output.write_line("\n".join(node_in_words(node)) or "Nothing is saved here.")
+        output.write_line("\n".join(node_in_words(node)) or "No entries here.")
     return 0
 
 
@@ -81,7 +81,7 @@ def search(settings: Settings, root: str, text: str | None, *, recency_bias: flo
         write_json([scored_for_programs(one) for one in found])
         return 0
     if not found:
-        output.write_line("Nothing is saved here.")
+        output.write_line("No entries here.")
     for place, one in enumerate(found, start=1):
         output.write_line("\n".join(scored_in_words(place, one)))
     return 0
@@ -114,7 +114,7 @@ def delete(settings: Settings, path: str, *, recursive: bool, as_json: bool) -> 
         write_json({"deleted": gone})
     else:
         output.write_line("\n".join(gone))
-        output.notice(f"({_entries(len(gone))} deleted; `halo-weave tree undelete PATH` brings one back)")
+        output.notice(f"({_entries(len(gone))} deleted; `halo-weave tree undelete PATH` restores one)")
     return 0
 
 
@@ -124,7 +124,7 @@ def undelete(settings: Settings, paths: Sequence[str], *, as_json: bool) -> int:
     if as_json:
         write_json({"undeleted": back})
     else:
-        output.write_line(f"{_entries(len(back))} back.")
+        output.write_line(f"{_entries(len(back))} restored.")
     return 0
 
 
@@ -136,7 +136,9 @@ def _content(content: str, *, is_text: bool) -> Any:
     try:
         return msgspec.json.decode(content)
     except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
-        raise InputError(f"The content is not JSON ({error}); --text takes it as it is. Nothing was saved.") from None
+        raise InputError(
+            f"The content is not valid JSON ({error}); use --text to save it as plain text. Nothing was saved."
+        ) from None
 
 
 def _tell_saved(saved: Saved, *, as_json: bool) -> None:
@@ -144,7 +146,7 @@ def _tell_saved(saved: Saved, *, as_json: bool) -> None:
         write_json(saved)
         return
     output.write_line(
-        f"{saved.path} has version {saved.version}, with {counted(saved.chunks, 'chunk')} of what was said "
+        f"Saved {saved.path} as version {saved.version}, with {counted(saved.chunks, 'chunk')} of the conversation "
         f"({counted(saved.snapshot_tokens, 'token')})."
     )
 

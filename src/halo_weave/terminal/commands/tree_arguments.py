@@ -20,53 +20,57 @@ _MOST_VERSIONS = 2**62
 
 
 def add_tree_commands(commands: Any, settings: argparse.ArgumentParser) -> None:
-    tree = add_command(commands, "tree", None, "look at the memory tree and change it")
+    tree = add_command(commands, "tree", None, "browse and change the memory tree")
     flags = memory_flags(settings)
     parts = tree.add_subparsers(title="commands", metavar="COMMAND")
 
     def add(name: str, run: _Run, help_text: str) -> argparse.ArgumentParser:
         return add_command(parts, name, with_settings(run), help_text, [flags])
 
-    listing = add("list", _list, "show the headings and what is saved at them")
-    listing.add_argument("path", metavar="PATH", nargs="?", default="", help="where to begin (default: at the top)")
+    listing = add("list", _list, "show the headings and their entries")
+    listing.add_argument("path", metavar="PATH", nargs="?", default="", help="heading to start at (default: the top)")
     show = _with_path(add("show", _show, "show an entry with its snapshot"))
-    show.add_argument("--version", type=_version(), metavar="N", help="as it was in an earlier version")
-    _add_save_flags(_with_path(add("save", _save, "save JSON under a path, with what was said about it")))
-    search = add("search", _search, "find entries under a heading by what they are about")
-    search.add_argument("path", metavar="PATH", help='the heading; "" for the whole tree')
-    search.add_argument("text", metavar="TEXT", nargs="?", help="what to look for (default: the newest come first)")
+    show.add_argument("--version", type=_version(), metavar="N", help="show an earlier version")
+    _add_save_flags(_with_path(add("save", _save, "save JSON at a path, with the related conversation")))
+    search = add("search", _search, "search the entries under a heading")
+    search.add_argument("path", metavar="PATH", help='heading; "" for the whole tree')
+    search.add_argument("text", metavar="TEXT", nargs="?", help="text to search for (default: list the newest first)")
     search.add_argument(
-        "--recency-bias", type=number(0, 1), default=0.3, metavar="SHARE", help="what age counts (default: %(default)s)"
+        "--recency-bias",
+        type=number(0, 1),
+        default=0.3,
+        metavar="SHARE",
+        help="how much newer entries are preferred, from 0 to 1 (default: %(default)s)",
     )
-    _with_path(add("history", _history, "list all versions of an entry"))
-    restore = _with_path(add("restore", _restore, "save an earlier version once more"))
-    restore.add_argument("version", type=_version(), metavar="VERSION", help="its number")
-    delete = _with_path(add("delete", _delete, "delete an entry; its history stays"))
-    delete.add_argument("--recursive", action="store_true", help="and everything under it")
-    undelete = add("undelete", _undelete, "bring deleted entries back")
-    undelete.add_argument("paths", metavar="PATH", nargs="+", help="their paths, such as Project/Goals")
+    _with_path(add("history", _history, "list the versions of an entry"))
+    restore = _with_path(add("restore", _restore, "restore an earlier version as a new one"))
+    restore.add_argument("version", type=_version(), metavar="VERSION", help="number of the version")
+    delete = _with_path(add("delete", _delete, "delete an entry; its history is kept"))
+    delete.add_argument("--recursive", action="store_true", help="also delete everything under it")
+    undelete = add("undelete", _undelete, "restore deleted entries")
+    undelete.add_argument("paths", metavar="PATH", nargs="+", help="paths of the entries, such as Project/Goals")
 
 
 def _with_path(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    parser.add_argument("path", metavar="PATH", help="headings with slashes between, such as Project/Goals")
+    parser.add_argument("path", metavar="PATH", help="headings separated by slashes, such as Project/Goals")
     return parser
 
 
 def _add_save_flags(save: argparse.ArgumentParser) -> None:
     save.add_argument("content", metavar="CONTENT", help="JSON, or - to read it from standard input")
-    save.add_argument("--text", action="store_true", help="take CONTENT as plain text, not as JSON")
+    save.add_argument("--text", action="store_true", help="treat CONTENT as plain text instead of JSON")
     save.add_argument(
         "--context-tokens",
         type=whole_number(0, 32_768),
         default=1000,
         metavar="N",
-        help="how much of what was said goes with it (default: %(default)s)",
+        help="tokens of the related conversation to save with it (default: %(default)s)",
     )
     save.add_argument(
         "--expect",
         type=whole_number(0, _MOST_VERSIONS),
         metavar="VERSION",
-        help="refuse if it has another version by now; 0 if it must be new (default: overwrite)",
+        help="fail if the entry is at another version; 0 if it must not exist yet (default: overwrite)",
     )
 
 

@@ -16,8 +16,8 @@ def run(capture: Path, out: Path | None) -> int:
     try:
         target.write_text(draw(studied), encoding="utf-8")
     except OSError as error:
-        raise InputError(f"The study cannot be written to {target}: {error.strerror}.") from error
+        raise InputError(f"Cannot write the study to {target}: {error.strerror}.") from error
     output.write_line(
-        f"{target}: {len(studied.chunks)} chunks over {len(studied.replies)} replies. It opens in any browser."
+        f"{target}: {len(studied.chunks)} chunks over {len(studied.replies)} replies. Open it in any browser."
     )
     return 0

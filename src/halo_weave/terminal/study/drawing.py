@@ -42,28 +42,28 @@ def draw(studied: Studied) -> str:
 </header>
 <main>
 <section aria-labelledby="map-title">
-<h2 id="map-title">Who lived when, and how bright</h2>
+<h2 id="map-title">Chunks in context over time</h2>
 <fieldset id="shown"><legend>Shown</legend>
 <label><input type="radio" name="shown" value="brightness" checked> peak brightness</label>
 <label><input type="radio" name="shown" value="attention"> attention received</label>
 <label><input type="radio" name="shown" value="per-token"> attention per token</label>
 </fieldset>
-<p class="hint">A row is a chunk, in order of position; time runs to the right, in steps of the model. Pale is where
-it did not live. <span class="key buried"></span> buried <span class="key returned"></span> returned. Point at
-anything; a click keeps a chunk in view.</p>
+<p class="hint">Each row is a chunk, in order of position. Time runs to the right, in steps of the model. Pale cells
+mean that the chunk was not in context. <span class="key buried"></span> archived
+<span class="key returned"></span> returned. Point at a cell for details; click to keep a chunk in view.</p>
 <div class="scroll"><canvas id="map" role="img" aria-label="Chunks over time"></canvas></div>
 </section>
 <section aria-labelledby="looks-title">
-<h2 id="looks-title">Who looked at what</h2>
-<p class="hint">A row is a chunk that the model wrote, a column a chunk of its context; the darker, the larger the share
-of its attention that went there. What is left went to the system prompt and the frames of turns.</p>
+<h2 id="looks-title">Attention between chunks</h2>
+<p class="hint">Each row is a chunk that the model wrote, each column a chunk of its context. Darker cells received a
+larger share of its attention. The rest went to the system prompt and the chat template.</p>
 <div class="scroll"><canvas id="looks" role="img" aria-label="Attention between chunks"></canvas></div>
 </section>
 <aside id="card" aria-live="polite"><p class="hint">Point at a chunk to read it.</p></aside>
 <details><summary>All chunks as a table</summary>
 <div class="scroll"><table>
-<thead><tr><th>chunk</th><th>text</th><th>lived (steps)</th><th>peak, first and last</th><th>attention received</th>
-<th>what happened</th></tr></thead>
+<thead><tr><th>chunk</th><th>text</th><th>in context (steps)</th><th>first and last peak</th><th>attention received</th>
+<th>events</th></tr></thead>
 <tbody>{"".join(_rows(studied))}</tbody>
 </table></div></details>
 </main>
@@ -91,7 +91,7 @@ def _summary(studied: Studied) -> str:
     kinds = [mark.kind for chunk in studied.chunks for mark in chunk.marks]
     figures = (
         f"{len(studied.replies)} replies, {len(studied.steps)} steps, {len(studied.chunks)} chunks, "
-        f"{kinds.count('buried')} burials, {kinds.count('returned')} returns"
+        f"{kinds.count('buried')} archived, {kinds.count('returned')} returned"
     )
     return html.escape(f"{header.model}, scorer {header.scorer}, {header.started_at:%Y-%m-%d %H:%M} UTC. {figures}.")
 

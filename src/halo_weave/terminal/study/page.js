@@ -134,7 +134,7 @@
     const chunk = chunks[row];
     if (!chunk) return;
     if (isClick) { kept = kept === row ? null : row; drawMap(); drawLooks(); }
-    const facts = [["tokens", String(chunk.tokens)], ["lived", chunk.lives.map(([a, b]) => `${a}–${b ?? ""}`).join(", ")]];
+    const facts = [["tokens", String(chunk.tokens)], ["in context", chunk.lives.map(([a, b]) => `${a}–${b ?? ""}`).join(", ")]];
     if (column >= 0 && column < columns) {
       facts.push(["steps", `${data.columns[column]}–${data.columns[column + 1] - 1}`],
         ["brightness", chunk.brightness[column] === null ? "not living" : String(chunk.brightness[column])],

@@ -16,7 +16,7 @@ from halo_weave.tools.notes.command import is_notes_command, parse_notes_command
 
 LONGEST_CALL = 32_768
 _FENCED = re.compile(r"(```|~~~)\w*\n(.*?)\n?\1", re.DOTALL)
-_WAYS = """a call is jq '.' notes.json, or {"name": …, "arguments": {…}}, or name("…")"""
+_WAYS = """write jq '.' notes.json, or {"name": …, "arguments": {…}}, or name("…")"""
 
 
 class AskedFor(NamedTuple):
@@ -29,7 +29,7 @@ class AskedFor(NamedTuple):
 def parse_call(text: str, argument_names: Mapping[str, Sequence[str]]) -> AskedFor:
     """`argument_names` has those of each tool in their order. InputError if the text is no call."""
     if len(text) > LONGEST_CALL:
-        raise InputError(f"The call has {len(text):,} characters, but at most {LONGEST_CALL:,} are read.")
+        raise InputError(f"The call has {len(text):,} characters; the limit is {LONGEST_CALL:,}.")
     bare = _unfenced(text.strip())
     if not bare:
         raise InputError(f"The call is empty; {_WAYS}.")
@@ -40,7 +40,7 @@ def parse_call(text: str, argument_names: Mapping[str, Sequence[str]]) -> AskedF
         return _of_json(bare)
     if is_function_form(bare):
         return _of_function(bare, argument_names)
-    raise InputError(f"{bare[:40]!r} is no call that is understood; {_WAYS}.")
+    raise InputError(f"{bare[:40]!r} is not a valid call; {_WAYS}.")
 
 
 def _unfenced(text: str) -> str:
@@ -53,13 +53,13 @@ def _of_json(text: str) -> AskedFor:
     try:
         call = msgspec.json.decode(text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise InputError(f"The call is not JSON: {error}.") from None
+        raise InputError(f"The call is not valid JSON: {error}.") from None
     name = call.get("name") if isinstance(call, dict) else None
     arguments = call.get("arguments", call.get("parameters", {})) if isinstance(call, dict) else None
     if isinstance(arguments, str):
         arguments = _inner_json(arguments)
     if not isinstance(name, str) or not isinstance(arguments, dict):
-        raise InputError('A call in JSON has the form {"name": …, "arguments": {…}}.')
+        raise InputError('A JSON call has the form {"name": …, "arguments": {…}}.')
     return AskedFor(name, arguments)
 
 
@@ -77,9 +77,9 @@ def _of_function(text: str, argument_names: Mapping[str, Sequence[str]]) -> Aske
     if names is None:
         return AskedFor(call.name, call.by_name)
     if len(call.by_place) > len(names):
-        raise InputError(f"{call.name} takes {len(names)} arguments, but {len(call.by_place)} are given.")
+        raise InputError(f"{call.name} takes {len(names)} arguments, but {len(call.by_place)} were given.")
     arguments = dict(zip(names, call.by_place, strict=False))
     twice = [name for name in call.by_name if name in arguments]
     if twice:
-        raise InputError(f"{call.name} is given {twice[0]} twice.")
+        raise InputError(f"{call.name} has the argument {twice[0]} twice.")
     return AskedFor(call.name, {**arguments, **call.by_name})

@@ -36,7 +36,7 @@ def parse_function_form(text: str) -> FunctionCall:
     """InputError if the text is something else, or goes on behind the call. `saveMemory` is `save_memory`."""
     head = _HEAD.match(text)
     if head is None:
-        raise InputError('A call is a name with arguments in brackets, such as list_memory("Goals").')
+        raise InputError('A call is a name with arguments in parentheses, such as list_memory("Goals").')
     reader = _Reader(text, head.end())
     reader.read()
     return FunctionCall(_snake(head[1]), reader.by_place, reader.by_name)
@@ -58,15 +58,15 @@ class _Reader:
                 self._at += 1
                 self._skip_space()
             elif not self._text.startswith(")", self._at):
-                raise self._refusal("a comma or the closing bracket is missing")
+                raise self._refusal("a comma or the closing parenthesis is missing")
         if not _TAIL.fullmatch(self._text, self._at):
-            raise self._refusal("something stands behind the closing bracket")
+            raise self._refusal("there is text after the closing parenthesis")
 
     def _read_argument(self) -> None:
         named = _NAMED.match(self._text, self._at)
         if named is None:
             if self.by_name:
-                raise self._refusal("an argument without a name follows one that has a name")
+                raise self._refusal("a positional argument follows a named one")
             self.by_place.append(self._read_value())
             return
         name = _snake(named[1])
@@ -89,14 +89,14 @@ class _Reader:
         try:
             return _JSON.raw_decode(text, at)
         except (ValueError, RecursionError):
-            raise self._refusal("the value there is not JSON") from None
+            raise self._refusal("the value is not valid JSON") from None
 
     def _skip_space(self) -> None:
         while self._at < len(self._text) and self._text[self._at].isspace():
             self._at += 1
 
     def _refusal(self, what: str) -> InputError:
-        return InputError(f"The call cannot be read at place {self._at}: {what}.")
+        return InputError(f"The call is not valid at index {self._at}: {what}.")
 
 
 def _double_quoted(inner: str) -> str:

@@ -71,35 +71,35 @@ def _answer(child: ChildProcess, request: bytes) -> bytes:
         return answer
     if child.is_stopped:
         raise InputError(f"The filter took longer than {LONGEST_S:g} s and was stopped.")
-    raise InputError(f"The filter ended jq; most likely it needed more than {MOST_BYTES // 2**20} MB.")
+    raise InputError(f"The filter crashed jq; most likely it needed more than {MOST_BYTES // 2**20} MB.")
 
 
 def _library_folder() -> str:
     """Found, not imported: jq never works in this process."""
     found = importlib.util.find_spec("jq")
     if found is None or found.origin is None:
-        raise HaloError("jq cannot be started: the package jq is not installed.")
+        raise HaloError("jq cannot start: the package jq is not installed.")
     return str(Path(found.origin).parent)
 
 
 def _require_filter(text: str) -> None:
     if len(text) > LONGEST_FILTER:
-        raise InputError(f"The filter has {len(text):,} characters; at most {LONGEST_FILTER:,} are read.")
+        raise InputError(f"The filter has {len(text):,} characters; the limit is {LONGEST_FILTER:,}.")
     if "\0" in text:
-        raise InputError("The filter has a NUL character, which jq cannot read.")
+        raise InputError("The filter contains a NUL character, which jq cannot read.")
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InputError("The filter has half of a character, which jq cannot read.") from None
+        raise InputError("The filter contains an unpaired surrogate, which jq cannot read.") from None
 
 
 def _results(answer: bytes, most_bytes: int) -> list[str]:
     said = json.loads(answer)
     if "too_large" in said:
-        raise JqTooLarge(f"The filter gives more than {most_bytes // 1024} KB; ask for less.")
+        raise JqTooLarge(f"The result has more than {most_bytes // 1024} KB; ask for less.")
     if "error" in said:
         words = " ".join(str(said["error"]).split())
-        raise InputError(f"jq says: {_short(words) or 'error'}.")
+        raise InputError(f"jq reports: {_short(words) or 'error'}.")
     results: list[str] = said["results"]
     return results
 

@@ -51,9 +51,9 @@ def decoded(text: str) -> Any:
         if _HALF.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        raise InputError(f"That is no JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
+        raise InputError(f"This is not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
     except UnicodeEncodeError:
-        raise InputError("The text has half of a character, which cannot be kept.") from None
+        raise InputError("The text has an unpaired surrogate, which cannot be saved.") from None
     except RecursionError:
         raise _too_deep() from None
     if isinstance(value, dict | list):
@@ -155,8 +155,8 @@ def _require_shallow(value: dict[str, Any] | list[Any], depth: int) -> None:
 
 
 def _too_deep() -> InputError:
-    return InputError(f"That is nested more than {DEEPEST} levels deep, which notes may not be.")
+    return InputError(f"The notes may not be nested more than {DEEPEST} levels deep.")
 
 
 def _refuse_constant(name: str) -> None:
-    raise json.JSONDecodeError(f"{name} is no number", name, 0)
+    raise json.JSONDecodeError(f"{name} is not a number", name, 0)

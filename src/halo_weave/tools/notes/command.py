@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from halo_weave.errors import InputError
 
-_FORM = "write it as jq 'FILTER' notes.json, with > output behind it to change the notes"
+_FORM = "write jq 'FILTER' notes.json to read the notes, and add > output to change them"
 _COMMAND = re.compile(r"jq(?:\s(?P<rest>.*))?", re.DOTALL)
 _OPTION = re.compile(r"(-\w|--[\w-]+)\s+")
 _HARMLESS_OPTIONS = ("-r", "-c", "-M", "--raw-output", "--compact-output", "--monochrome-output")
@@ -28,11 +28,11 @@ def parse_notes_command(text: str) -> NotesCommand:
     """InputError in a sentence that says how it should be written."""
     matched = _COMMAND.fullmatch(text.strip())
     if matched is None:
-        raise InputError(f"That is no command on the notes; {_FORM}.")
+        raise InputError(f"This is not a command for the notes; {_FORM}.")
     rest, is_write = _without_output(_without_options((matched["rest"] or "").strip()))
     words = rest.rsplit(maxsplit=1)
     if len(words) != 2 or words[1].removeprefix("./") != _NOTES:
-        raise InputError(f"The command does not name {_NOTES} behind its filter; {_FORM}.")
+        raise InputError(f"The command has no {_NOTES} after its filter; {_FORM}.")
     return NotesCommand(_unquoted(words[0]), is_write)
 
 
@@ -41,7 +41,7 @@ def _without_options(rest: str) -> str:
     end = 0
     while (option := _OPTION.match(rest, end)) is not None:
         if option[1] not in _HARMLESS_OPTIONS:
-            raise InputError(f"jq's option {option[1][:40]} cannot be used here; {_FORM}.")
+            raise InputError(f"The jq option {option[1][:40]} is not supported here; {_FORM}.")
         end = option.end()
     return rest[end:]
 
@@ -53,7 +53,7 @@ def _without_output(rest: str) -> tuple[str, bool]:
     if not head.rstrip(">").rstrip().endswith(_NOTES) or _QUOTE.search(target):
         return rest, False
     if head.endswith(">") or target.strip() != _OUTPUT:
-        raise InputError(f"The notes are changed with > {_OUTPUT} and nothing else; {_FORM}.")
+        raise InputError(f"Only > {_OUTPUT} can follow the file name; {_FORM}.")
     return head, True
 
 
@@ -65,4 +65,4 @@ def _unquoted(word: str) -> str:
         return re.sub(r'\\([\\"$`])', r"\1", word[1:-1])
     if _PLAIN.fullmatch(word):
         return word
-    raise InputError(f"The filter is not in quotes; {_FORM}.")
+    raise InputError(f"The filter must be in quotes; {_FORM}.")

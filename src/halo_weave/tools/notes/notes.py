@@ -21,7 +21,7 @@ LARGEST_TEXT = 8 * LARGEST_DOCUMENT_BYTES
 REPLACE = "replace"
 _UNDO = re.compile(r"undo ([0-9]{1,18})")
 _ATTEMPTS = 50
-_KINDS = {"[": "an array", '"': "a text", "t": "true", "f": "false", "n": "null"}
+_KINDS = {"[": "an array", '"': "a string", "t": "true", "f": "false", "n": "null"}
 
 
 class NotesChange(NamedTuple):
@@ -90,7 +90,7 @@ class Notes:
         if len(document) > LARGEST_TEXT:
             raise _too_large()
         if not isinstance(decoded(document), dict):
-            raise InputError("Notes are one JSON object, in braces; nothing was changed.")
+            raise InputError("The notes must be one JSON object; nothing was changed.")
         (as_jq_writes_it,) = self._limited(".", document)  # as what is there is written, to be compared with it
         return self._put(before, as_jq_writes_it, origin, REPLACE)
 
@@ -102,7 +102,7 @@ class Notes:
         now = self._expected(expected_version)
         version = _undone_to(now)
         if version == 0:
-            raise InputError("There is nothing to undo in the notes.")
+            raise InputError("There is no change to the notes to undo.")
         before = self.version(version - 1)
         return self._put_again(now, before, origin, f"undo {_undone_to(before)}")
 
@@ -115,8 +115,8 @@ class Notes:
         record = self._store.notes()
         if version is not None and record.version != version:
             raise StoreConflict(
-                f"The notes are at version {record.version}, not {version}: somebody else changed them meanwhile; "
-                "nothing was changed."
+                f"The notes are at version {record.version}, not {version}: they were changed in the meantime. Nothing "
+                "was changed."
             )
         return record
 
@@ -124,13 +124,13 @@ class Notes:
         results = self._limited(filter_text, document)
         if len(results) != 1:
             raise InputError(
-                f"The filter gives {len(results) or 'no'} results, but notes are exactly one object; "
+                f"The filter returned {len(results) or 'no'} results, but the notes must be exactly one object; "
                 "nothing was changed."
             )
         (result,) = results
         if not result.startswith("{"):
             kind = _KINDS.get(result[0], "a number")
-            raise InputError(f"The filter gives {kind}, but notes are one object; nothing was changed.")
+            raise InputError(f"The filter returned {kind}, but the notes must be one object; nothing was changed.")
         return result
 
     def _put(self, before: NotesRecord, after: str, origin: str, command: str) -> NotesChange:
@@ -158,10 +158,7 @@ class Notes:
 
 
 def _too_large() -> InputError:
-    return InputError(
-        f"The notes would have more than {LARGEST_DOCUMENT_BYTES // 1024} KB, which is the most they may have; "
-        "nothing was changed."
-    )
+    return InputError(f"The notes would exceed the limit of {LARGEST_DOCUMENT_BYTES // 1024} KB; nothing was changed.")
 
 
 def _undone_to(record: NotesRecord) -> int:

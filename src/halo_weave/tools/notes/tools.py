@@ -10,12 +10,13 @@ from halo_weave.tools.tool import Asker, Tool, ToolOutcome, as_json, succeeded
 _LONGEST_FILTER = 20_000
 QUERY_DESCRIPTION = (
     "Read your notes with a jq filter. The notes are one JSON object with topics, reminders, context and scratch, kept "
-    "for ever and shared by all conversations. `.` gives everything, `.topics` a part, `.reminders[0]` one of a list."
+    "permanently and shared by all conversations. `.` returns everything, `.topics` one part, `.reminders[0]` one item "
+    "of a list."
 )
 PATCH_DESCRIPTION = (
-    "Change your notes with a jq filter whose result is the new whole document: an assignment such as "
+    "Change your notes with a jq filter whose result is the complete new document: an assignment such as "
     '`.topics.garden = "roses"`, `.reminders += ["call Ann"]`, `. + {"mood": "good"}`, or `del(.scratch.old)`. '
-    "Anything else is refused and changes nothing; every version is kept, so a change can be undone."
+    "Any other result is rejected and changes nothing. Every version is kept, so changes can be undone."
 )
 
 
@@ -25,7 +26,7 @@ class QueryNotes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class PatchNotes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     filter: Annotated[
-        str, msgspec.Meta(min_length=1, max_length=_LONGEST_FILTER, description="A jq filter that gives one object.")
+        str, msgspec.Meta(min_length=1, max_length=_LONGEST_FILTER, description="A jq filter that returns one object.")
     ]
 
 

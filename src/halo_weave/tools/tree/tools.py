@@ -18,39 +18,34 @@ from halo_weave.tools.tree.tree import (
 )
 
 SAVE_DESCRIPTION = (
-    "Save something that you decide to keep, at a path such as Project/Goals/Phase1. The content is any JSON. What was "
-    "said about it so far is saved along with it, so that later you can remember why. If something is at the path "
-    "already it is replaced; earlier versions are kept."
+    "Save something worth keeping at a path such as Project/Goals/Phase1. The content is any JSON. The conversation "
+    "about it is saved along with it, so that you can recall the reasons later. An existing entry is replaced; earlier "
+    "versions are kept."
 )
-QUERY_DESCRIPTION = (
-    "Read what was saved at a path, with the conversation that it came from. Use list_memory to see which paths there "
-    "are."
-)
+QUERY_DESCRIPTION = "Read the entry at a path, with the conversation it came from. Use list_memory to see the paths."
 HEADING_DESCRIPTION = (
-    "Look through everything saved under a heading: the newest first, or, with a query, the best match first. "
-    "recency_bias from 0 to 1 says how much newer things count more."
+    "List everything saved under a heading: newest first, or best match first if there is a query. recency_bias from 0 "
+    "to 1 sets how strongly newer entries are preferred."
 )
-LIST_DESCRIPTION = "List the paths of everything that was saved, as a tree, or of what is under one heading."
+LIST_DESCRIPTION = "List the paths of all saved entries as a tree, or only those under one heading."
 DELETE_DESCRIPTION = (
-    "Delete what was saved at a path; with recursive also everything under it. Earlier versions are kept and can be "
-    "restored by the user."
+    "Delete the entry at a path, and with recursive everything under it. Earlier versions are kept, and the user can "
+    "restore them."
 )
 
-Path = Annotated[str, msgspec.Meta(max_length=2000, description="Headings with slashes between, such as User/Work.")]
+Path = Annotated[str, msgspec.Meta(max_length=2000, description="Headings separated by slashes, such as User/Work.")]
 
 
 class SaveMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: Path
-    content: Annotated[Any, msgspec.Meta(description="What to save: a text, an object, a list, any JSON.")]
+    content: Annotated[Any, msgspec.Meta(description="What to save: a string, an object, a list, any JSON.")]
     context_tokens: Annotated[
         int,
-        msgspec.Meta(
-            ge=0, le=MOST_CONTEXT_TOKENS, description="How much of what was said is saved along with it, in tokens."
-        ),
+        msgspec.Meta(ge=0, le=MOST_CONTEXT_TOKENS, description="Tokens of the conversation to save along with it."),
     ] = CONTEXT_TOKENS
     expected_version: Annotated[
         int | None,
-        msgspec.Meta(description="Save only if this is still the version at the path; 0 if nothing may be there."),
+        msgspec.Meta(description="Save only if the entry is at this version; 0 if there must be no entry yet."),
     ] = None
 
 
@@ -60,19 +55,19 @@ class QueryMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class QueryHeading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: Path
-    query: Annotated[str, msgspec.Meta(max_length=10_000, description="What to look for, in words.")] | None = None
-    recency_bias: Annotated[float, msgspec.Meta(ge=0, le=1, description="How much newer things count more.")] = (
-        RECENCY_BIAS
-    )
+    query: Annotated[str, msgspec.Meta(max_length=10_000, description="Text to search for.")] | None = None
+    recency_bias: Annotated[
+        float, msgspec.Meta(ge=0, le=1, description="How strongly newer entries are preferred.")
+    ] = RECENCY_BIAS
 
 
 class ListMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    root: Annotated[str, msgspec.Meta(max_length=2000, description="A heading; empty for everything.")] = ""
+    root: Annotated[str, msgspec.Meta(max_length=2000, description="A heading; empty for the whole tree.")] = ""
 
 
 class DeleteMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: Path
-    recursive: Annotated[bool, msgspec.Meta(description="Delete everything under the path too.")] = False
+    recursive: Annotated[bool, msgspec.Meta(description="Also delete everything under the path.")] = False
 
 
 def tree_tools(tree: MemoryTree) -> tuple[Tool[Any], ...]:

@@ -69,8 +69,8 @@ class MemoryTree:
         text = content_of(path, content)
         if type(context_tokens) is not int or not 0 <= context_tokens <= MOST_CONTEXT_TOKENS:
             raise InputError(
-                f"The snapshot of {path!r} cannot have {context_tokens!r} tokens, only from 0 to "
-                f"{MOST_CONTEXT_TOKENS:,}; nothing was saved."
+                f"context_tokens for {path!r} is {context_tokens!r}, but must be from 0 to {MOST_CONTEXT_TOKENS:,}; "
+                "nothing was saved."
             )
         as_of = self._store.change_number()
         snapshot = self._snapshot(path, content, context_tokens, without_turn)
@@ -104,11 +104,11 @@ class MemoryTree:
         """
         path = root_of_text(path)
         if not 0 <= recency_bias <= 1:
-            raise InputError(f"The recency bias {recency_bias!r} is not a number from 0 to 1.")
+            raise InputError(f"recency_bias is {recency_bias!r}, but must be a number from 0 to 1.")
         entries = self._store.tree_entries_under(path)
         if not entries and path:
             is_entry = self._store.tree_entry(path) is not None
-            raise UnknownPath(f"There is nothing under {path!r}{', only an entry at it' if is_entry else ''}.")
+            raise UnknownPath(f"There is nothing under {path!r}{', only an entry at this path' if is_entry else ''}.")
         return self._search.scored(path, entries, query or "", recency_bias, self._clock())
 
     def list(self, root: str = "") -> TreeNode:
@@ -198,6 +198,6 @@ class MemoryTree:
         """Says what there is instead, since a path is easily mistaken."""
         under = [entry.path for entry in self._store.tree_entries_under(path)]
         if not under:
-            return UnknownPath(f"There is nothing in the memory tree at {path!r}.")
+            return UnknownPath(f"The memory tree has nothing at {path!r}.")
         named = ", ".join(under[:_NAMED_CHILDREN]) + (" and more" if len(under) > _NAMED_CHILDREN else "")
-        return UnknownPath(f"There is no entry at {path!r} itself, but {len(under)} under it: {named}.")
+        return UnknownPath(f"The memory tree has no entry at {path!r}, but {len(under)} below it: {named}.")

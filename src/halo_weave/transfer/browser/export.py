@@ -85,7 +85,7 @@ def conversation_of(document: bytes, time: datetime) -> BrowserConversation:
     tokens = sorted(_tokens_of(document), key=lambda token: token.position)
     for earlier, later in itertools.pairwise(tokens):
         if earlier.position == later.position:
-            raise InputError(f"Position {text_of_number(later.position)} is there twice.")
+            raise InputError(f"Position {text_of_number(later.position)} occurs twice.")
     said = [token for token in tokens if not token.is_of_system_prompt]
     fingerprint = hashlib.sha256(msgspec.json.encode([msgspec.structs.astuple(token) for token in said])).hexdigest()
     return BrowserConversation(list(_chunks(said, time, fingerprint)), len(tokens) - len(said), fingerprint)
@@ -95,7 +95,7 @@ def _tokens_of(document: bytes) -> list[_BrowserToken]:
     try:
         tokens = _EXPORTS.decode(document).tokens
     except ValueError as error:
-        raise InputError(f"Its tokens are not written as they should be ({error}).") from error
+        raise InputError(f"Its tokens are not valid ({error}).") from error
     for token in tokens:
         for number in (token.position, token.turn_id, token.sentence_id):
             require_number(number)

@@ -81,7 +81,8 @@ def _write_of_one_moment(store: Store, file: BinaryIO, path: Path, now: datetime
         if store.change_number() == stats.change_number:
             return header
     raise StoreUnavailable(
-        f"The memory was changed during each of {_ATTEMPTS} exports; export it when it is at rest, or a backup of it."
+        f"The memory was changed during each of {_ATTEMPTS} attempts to export it; export it when it is not in use, or "
+        "export a backup of it."
     )
 
 

@@ -127,12 +127,12 @@ def is_own_format(first_line: bytes) -> bool:
 def header_of_line(line: bytes) -> Header:
     if (version := _MARKS.decode(line).version) > VERSION:
         raise InputError(
-            f"It has version {version} of the format, but this program knows versions up to {VERSION}; "
-            "update Halo Weave to read it."
+            f"It has format version {version}, but this version of Halo Weave reads versions up to {VERSION}; update "
+            "Halo Weave to import it."
         )
     header: Header = _decoded(_HEADERS, line)
     if version < 1 or min(header.chunks, header.deleted_chunks, header.merged_chunks, header.tokens) < 0:
-        raise InputError("It has a number below what is possible.")
+        raise InputError("It contains a number that is too small.")
     return header
 
 
@@ -151,7 +151,7 @@ def _audit_key(read: _AuditLine) -> ChunkKey | None:
     if read.turn is None or read.index is None or read.role is None:
         if (read.turn, read.index, read.role) == (None, None, None):
             return None
-        raise InputError("An entry of the log names half of a chunk.")
+        raise InputError("An entry of the log has an incomplete chunk key.")
     return ChunkKey(number_in_file(read.turn), read.index, read.role)
 
 
@@ -170,4 +170,4 @@ def _decoded(decoder: msgspec.json.Decoder[Any], line: bytes) -> Any:
     except RecursionError:
         raise InputError("It is nested too deeply.") from None
     except ValueError as error:
-        raise InputError(f"It is not written as it should be ({error}).") from error
+        raise InputError(f"It is not valid ({error}).") from error

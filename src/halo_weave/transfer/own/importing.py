@@ -148,7 +148,7 @@ class _Reader:
         self._require_counts(counts)
         self._bound_next()
         if _has_twice(keys):
-            raise self._refusal("it has two chunks of one turn, index and role")
+            raise self._refusal("it has two chunks with the same turn, index and role")
         self._progress(Progress("reading", counts.chunks, counts.chunks))
 
     def _line(self) -> bytes:
@@ -157,7 +157,7 @@ class _Reader:
         if not line.endswith(b"\n"):
             if len(line) >= LONGEST_LINE_BYTES:
                 raise self._refusal(f"line {self._line_number} is longer than {LONGEST_LINE_BYTES // 2**20} MB")
-            raise self._refusal("it is cut off in the middle")
+            raise self._refusal("it is incomplete")
         return line
 
     def _read(self, line: bytes) -> Record | AuditEntry | Kept | End:
@@ -169,10 +169,11 @@ class _Reader:
     def _require_place(self, record: Record) -> None:
         chunk = record.chunk
         if chunk.first_position < self._free_from[record.merged_into is None]:
-            raise self._refusal(f"the chunk in line {self._line_number} does not begin behind the one before it")
+            raise self._refusal(f"the chunk in line {self._line_number} overlaps the chunk before it")
         if chunk.key.turn >= self.next_turn or chunk.end_position > self.next_position:
             raise self._refusal(
-                f"the chunk in line {self._line_number} has a turn or position that its header says is still free"
+                f"the chunk in line {self._line_number} has a turn or position that is still free according to the "
+                "header"
             )
         self._reach(chunk.key, chunk.end_position)
         # What was merged away may have been the longer one of two by then: those may overlap, but have an order.
@@ -187,7 +188,8 @@ class _Reader:
         for one in kept.snapshot if isinstance(kept, KeptVersion) else ():
             if one.key.turn >= self.next_turn or one.end_position > self.next_position:
                 raise self._refusal(
-                    f"a snapshot in line {self._line_number} has a turn or position that the header says is still free"
+                    f"a snapshot in line {self._line_number} has a turn or position that is still free according to "
+                    "the header"
                 )
             self._reach(one.key, one.end_position)
 
@@ -202,15 +204,15 @@ class _Reader:
 
     def _require_end(self, end: End, sha256: str) -> None:
         if end.sha256 != sha256:
-            raise self._refusal("its lines are not those that were exported; their checksum is another one")
+            raise self._refusal("its checksum does not match; it was changed after the export")
         if self._source.line(longest_bytes=1):
-            raise self._refusal("there is something behind its end")
+            raise self._refusal("there is data after its end")
 
     def _require_counts(self, counts: "_Counts") -> None:
         header = self._header
         said = _Counts(header.chunks, header.deleted_chunks, header.merged_chunks, header.tokens)
         if counts != said:
-            raise self._refusal(f"it has {counts}, but its header says that there are {said}")
+            raise self._refusal(f"it has {counts}, but its header says {said}")
 
     def _refusal(self, reason: str) -> InputError:
         return refusal(self._source.path, reason)

@@ -27,7 +27,7 @@ def new_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise StoreUnavailable(f"The export {path} cannot be written: {error.strerror or error}.") from error
+        raise StoreUnavailable(f"Cannot write the export to {path}: {error.strerror or error}.") from error
 
 
 def _give_name(temporary: Path, path: Path, overwrite: bool) -> None:
@@ -45,4 +45,4 @@ def _give_name(temporary: Path, path: Path, overwrite: bool) -> None:
 
 
 def _taken(path: Path) -> InputError:
-    return InputError(f"There is a file at {path} already; name another one, or replace it with --overwrite.")
+    return InputError(f"The file {path} already exists; choose another name, or replace it with --overwrite.")

@@ -71,7 +71,7 @@ def kept_of_line(line: NotesLine | TreeLine) -> Kept:
     for text in (line.origin, line.command):
         require_whole_characters("the notes", text)
     if not isinstance(decoded(line.document), dict) or len(line.document.encode()) > LARGEST_DOCUMENT_BYTES:
-        raise InputError(f"Version {line.version} of the notes is not one JSON object of bounded size.")
+        raise InputError(f"Version {line.version} of the notes is not a JSON object, or is too large.")
     return NotesRecord(line.version, in_utc(line.time), line.origin, line.command, line.document)
 
 
@@ -91,5 +91,5 @@ class KeptOrder:
         path, version = kept.version.path, kept.version.version
         expected = self._version + 1 if path == self._path else 1
         if path < self._path or version != expected:
-            raise InputError(f"Version {version} of the memory at {path!r:.80} does not come in its order.")
+            raise InputError(f"Version {version} of the memory at {path!r:.80} is out of order.")
         self._path, self._version = path, version

@@ -23,7 +23,7 @@ def is_present(store: Store, chunk: Chunk, path: Path) -> bool:
         raise conflict(
             path,
             f"chunk {chunk.key} at position {text_of_number(chunk.first_position)} "
-            "is not what the memory has in its place",
+            "differs from the chunk that the memory has in its place",
         )
     return True
 

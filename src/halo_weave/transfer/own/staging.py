@@ -39,5 +39,5 @@ def _named_failures() -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or error
         raise StoreUnavailable(
-            f"The lines to import cannot be set aside on the disk ({reason}); nothing was changed."
+            f"Cannot write temporary files for the import ({reason}); nothing was changed."
         ) from error

@@ -11,4 +11,4 @@ def make_scorer(settings: ScorerSettings) -> Scorer:
         case "magnitude_v3":
             return MagnitudeV3(settings.sink)
         case "cumulative":
-            return Cumulative(settings.sink, settings.half_life, settings.half_weight_distance)
+            return Cumulative(settings.sink)

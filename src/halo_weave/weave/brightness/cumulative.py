@@ -17,6 +17,11 @@ _EVEN_BRIGHTNESS = 1000.0
 _LEAST = 1e-20
 """Added by every step at least, far below any rank: numbers that fade to almost nothing make processors crawl."""
 
+HALF_LIFE = 512
+"""Steps after which attention counts half."""
+HALF_WEIGHT_DISTANCE = 64
+"""Distance in tokens at which attention counts half."""
+
 
 class Cumulative:
     """The sum is scaled so that even attention from afar, kept up, gives a brightness of 1,000.
@@ -27,7 +32,13 @@ class Cumulative:
     name = "cumulative"
     lanes = 1
 
-    def __init__(self, sink: Sink = "first_token", half_life: int = 512, half_weight_distance: int = 64) -> None:
+    def __init__(
+        self,
+        sink: Sink = "first_token",
+        half_life: int = HALF_LIFE,
+        half_weight_distance: int = HALF_WEIGHT_DISTANCE,
+    ) -> None:
+        """A `half_weight_distance` of 0 counts attention from any distance alike."""
         self._without_sink = WithoutSink(sink)
         self._fading = 1 - 0.5 ** (1 / half_life)
         self._weights = _DistanceWeights(half_weight_distance)

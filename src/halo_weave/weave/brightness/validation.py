@@ -24,7 +24,7 @@ def problem(attention: NDArray[np.float32] | None, expected_length: int) -> str 
         total = float(attention.sum())
         smallest = float(attention.min(initial=0))
     if not math.isfinite(total):
-        return "attention is not finite"
+        return "attention has values that are not finite"
     if smallest < 0:
         return f"attention has a negative entry, {smallest:.3g}"
     if abs(total - 1) > SUM_TOLERANCE:

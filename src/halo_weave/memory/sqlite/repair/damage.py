@@ -1,4 +1,4 @@
-"""Rows of the SQLite memory that are not what was written, in any table."""
+"""Rows of the SQLite memory that do not match their checksum, in any table."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping

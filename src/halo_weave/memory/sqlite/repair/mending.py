@@ -38,7 +38,7 @@ def counters(connection: sqlite3.Connection, found: Iterable[Damage]) -> Iterato
     write_counters(
         connection, Counters(_highest(turns) + _SPARE_TURNS, _highest(positions) + _SPARE_POSITIONS, (change or 0) + 1)
     )
-    yield "Turns and positions go on far beyond all that are known."
+    yield "The counters of turns and positions were set far beyond all known ones."
 
 
 def settings(connection: sqlite3.Connection, found: Iterable[Damage]) -> Iterator[str]:
@@ -52,7 +52,7 @@ def settings(connection: sqlite3.Connection, found: Iterable[Damage]) -> Iterato
     ).fetchone()
     if most is not None and sqlite_settings.serving_embedder(connection) is None:
         sqlite_settings.serve_embedder(connection, most[0], even_if_incomplete=True)
-    yield "What the memory notes about itself was made again."
+    yield "The identity and totals of the memory were restored."
 
 
 def merges(connection: sqlite3.Connection, found: Iterable[Damage]) -> Iterator[str]:
@@ -72,7 +72,7 @@ def merges(connection: sqlite3.Connection, found: Iterable[Damage]) -> Iterator[
             # Rather deleted by mistake than back by mistake: a deletion can be taken back.
             is_deleted = target not in removed or removed[target]["deleted"] != 0
             row = row._replace(merged_into=None, deleted=int(is_deleted))
-            yield f"Chunk {row.key}, which was merged into a damaged one, is one of its own again."
+            yield f"Chunk {row.key}, which was merged into a damaged chunk, is separate again."
         chunks.update(connection, chunk_id, row)
 
 
@@ -86,16 +86,16 @@ def notes(connection: sqlite3.Connection, found: Iterable[Damage], now: datetime
     for version in range(1, last + 1):
         if version not in versions:
             sqlite_notes.repeat_before(connection, version, now, _ORIGIN)
-            yield f"Version {version} of the notes is now the same as the one before it."
+            yield f"Version {version} of the notes was replaced with the version before it."
 
 
 def tree(connection: sqlite3.Connection, now: datetime) -> Iterator[str]:
     """The same where it was the last version of an entry."""
     for path, version in entries.missing_heads(connection):
         entries.repeat_before(connection, path, version, now, _ORIGIN)
-        yield f"Version {version} of the memory at {path!r} is now the same as the one before it."
+        yield f"Version {version} of the memory at {path!r} was replaced with the version before it."
     for path in entries.note_heads_again(connection):
-        yield f"It was noted again which version of the memory at {path!r} is the last."
+        yield f"The last version of the memory at {path!r} was recorded again."
 
 
 def vectors(connection: sqlite3.Connection) -> int:
@@ -130,7 +130,7 @@ def derived(connection: sqlite3.Connection) -> Iterator[str]:
     totals.count_again(connection)
     if verify.findings_in_words(connection):
         connection.execute("INSERT INTO words (words) VALUES ('rebuild')")
-        yield "The index of words was made again."
+        yield "The word index was rebuilt."
 
 
 def _all(connection: sqlite3.Connection, column: str, tables: Sequence[str]) -> Iterator[Any]:

@@ -95,7 +95,7 @@ def _set_aside_lost(connection: sqlite3.Connection, now: datetime, found: list[D
         query = f"SELECT {tables[name].listed} FROM {name} WHERE {where}"
         rows = connection.execute(query, parameters).fetchall()
         kept += _set_aside(
-            connection, now, [Damage(tables[name], None, row, "what it belongs to is not there") for row in rows]
+            connection, now, [Damage(tables[name], None, row, "the row it belongs to is missing") for row in rows]
         )
         connection.execute(f"DELETE FROM {name} WHERE {where}", parameters)
     return kept

@@ -61,18 +61,18 @@ def _found_by(check: Check, connection: sqlite3.Connection) -> Iterator[str]:
 def _pages(connection: sqlite3.Connection) -> Iterator[str]:
     for (message,) in connection.execute("PRAGMA integrity_check"):
         if message != "ok":
-            yield f"SQLite finds: {' '.join(message.split())}."
+            yield f"SQLite reports: {' '.join(message.split())}."
 
 
 def _pages_alone(connection: sqlite3.Connection) -> Iterator[str]:
     for (message,) in connection.execute("PRAGMA quick_check"):
         if message != "ok":
-            yield f"SQLite finds: {' '.join(message.split())}."
+            yield f"SQLite reports: {' '.join(message.split())}."
 
 
 def _references(connection: sqlite3.Connection) -> Iterator[str]:
     for table, row, parent, _ in connection.execute("PRAGMA foreign_key_check"):
-        yield f"Row {row} of {table} refers to something that is not in {parent}."
+        yield f"Row {row} of {table} refers to a missing row of {parent}."
 
 
 def _schema(connection: sqlite3.Connection) -> Iterator[str]:
@@ -80,7 +80,7 @@ def _schema(connection: sqlite3.Connection) -> Iterator[str]:
     query = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
     present = set(connection.execute(query))
     for kind, name, *_ in sorted(schema_of_new_memory() - present):
-        yield f"The {kind} {name} does not have the form that this program gives it."
+        yield f"The {kind} {name} does not match the schema."
 
 
 def _rows_of(table: Table) -> Check:
@@ -102,7 +102,7 @@ def _positions(connection: sqlite3.Connection) -> Iterator[str]:
     for chunk_id, first_position, token_count in connection.execute(query):
         start = stored_number(first_position)
         if start < free_from:
-            yield f"The chunk with id {chunk_id} begins at position {text_of_number(start)}, which another one has."
+            yield f"The chunk with id {chunk_id} begins at position {text_of_number(start)}, which another chunk has."
         free_from = max(free_from, start + token_count)
 
 
@@ -115,7 +115,7 @@ def _forgotten(connection: sqlite3.Connection) -> Iterator[str]:
     for (chunk_id,) in connection.execute(
         "SELECT chunks.id FROM chunks JOIN forgotten USING (turn, number, role) ORDER BY chunks.id"
     ):
-        yield f"The chunk with id {chunk_id} has the key of one that was forgotten."
+        yield f"The chunk with id {chunk_id} has the key of a permanently removed chunk."
 
 
 def _counters(connection: sqlite3.Connection) -> Iterator[str]:
@@ -126,12 +126,12 @@ def _counters(connection: sqlite3.Connection) -> Iterator[str]:
     next_turn, next_position, change = stored_number(counters[0][0]), stored_number(counters[0][1]), counters[0][2]
     last_turn = connection.execute("SELECT turn FROM chunks ORDER BY turn DESC LIMIT 1").fetchone()
     if last_turn is not None and stored_number(last_turn[0]) >= next_turn:
-        yield f"The next turn would be {text_of_number(next_turn)}, which is not beyond all chunks."
+        yield f"The next turn would be {text_of_number(next_turn)}, which is not after all chunks."
     last = connection.execute(
         "SELECT first_position, token_count FROM chunks WHERE merged_into IS NULL ORDER BY first_position DESC LIMIT 1"
     ).fetchone()
     if last is not None and stored_number(last[0]) + last[1] > next_position:
-        yield f"The next position would be {text_of_number(next_position)}, which is not beyond all chunks."
+        yield f"The next position would be {text_of_number(next_position)}, which is not after all chunks."
     for table in ("chunks", "vectors"):
         (latest,) = connection.execute(f"SELECT max(change) FROM {table}").fetchone()
         if latest is not None and latest > change:
@@ -148,9 +148,9 @@ def _sequences(connection: sqlite3.Connection) -> Iterator[str]:
     for table in NUMBERED:
         (highest,) = connection.execute(f"SELECT max(id) FROM {table}").fetchone()
         if highest is not None and highest > (last.pop(table, None) or 0):
-            yield f"The next row of {table} would get a number that was used before."
+            yield f"The next row of {table} would get a number that has been used before."
     for table in last.keys() - set(NUMBERED):
-        yield f"There is a number for rows of {table}, which is no table of the memory."
+        yield f"There is a number for rows of {table}, which is not a table of the memory."
 
 
 def _members_of_words(connection: sqlite3.Connection) -> Iterator[str]:
@@ -159,7 +159,7 @@ def _members_of_words(connection: sqlite3.Connection) -> Iterator[str]:
         ("still has", "SELECT id FROM words_docsize EXCEPT SELECT id FROM searchable"),
     ):
         for (chunk_id,) in connection.execute(query):
-            yield f"The index of words {kind} the chunk with id {chunk_id}."
+            yield f"The word index {kind} the chunk with id {chunk_id}."
 
 
 def _outlines(connection: sqlite3.Connection) -> Iterator[str]:
@@ -179,7 +179,7 @@ def _vectors(connection: sqlite3.Connection) -> Iterator[str]:
         "SELECT chunk, name FROM vectors JOIN embedders ON embedders.id = vectors.embedder WHERE"
         " length(vector) != dimensions * CASE type WHEN 'float16' THEN 2 ELSE 4 END"
     ):
-        yield f"The vector of {name} for the chunk with id {chunk_id} has a wrong length."
+        yield f"The vector of {name} for the chunk with id {chunk_id} has the wrong length."
 
 
 def _burials(connection: sqlite3.Connection) -> Iterator[str]:
@@ -198,4 +198,4 @@ def _words(connection: sqlite3.Connection) -> Iterator[str]:
     try:
         connection.execute("INSERT INTO words (words, rank) VALUES ('integrity-check', 1)")
     except sqlite3.DatabaseError as error:
-        yield f"The index of words is not in step with the texts: {error}."
+        yield f"The word index does not match the texts: {error}."

@@ -53,7 +53,7 @@ def set_aside(memory: Path, records: Iterable[Record]) -> Iterator[Path]:
     except PermissionError as error:
         raise read_only(memory) from error
     except OSError as error:
-        raise StoreUnavailable(f"The memory {memory} cannot be written beside: {error.strerror}.") from error
+        raise StoreUnavailable(f"The memory {memory} needs a writable folder: {error.strerror}.") from error
 
 
 def merged(connection: sqlite3.Connection, change: int) -> Iterator[Arrival]:
@@ -75,7 +75,7 @@ def _fill(connection: sqlite3.Connection, records: Iterable[Record]) -> None:
         try:
             connection.execute(_INSERT, _values(row, record.merged_into))
         except sqlite3.IntegrityError:
-            raise StoreConflict(f"Chunk {row.key} comes twice; nothing was written.") from None
+            raise StoreConflict(f"Chunk {row.key} occurs twice; nothing was written.") from None
     connection.execute("COMMIT")
 
 

@@ -69,13 +69,13 @@ def _require_keys_free(connection: sqlite3.Connection) -> None:
         f"SELECT turn, number, role FROM {SCHEMA}.arriving JOIN chunks USING (turn, number, role) LIMIT 1"
     ).fetchone()
     if taken is not None:
-        raise StoreConflict(f"Chunk {_key(*taken)} is in the memory already; nothing was written.")
+        raise StoreConflict(f"Chunk {_key(*taken)} is already in the memory; nothing was written.")
 
 
 def _require_positions_free(connection: sqlite3.Connection) -> None:
     for table, has_positions, words in (
-        ("chunks", "merged_into IS NULL", "are another chunk's"),
-        ("forgotten", "first_position IS NOT NULL", "were forgotten and are never used again"),
+        ("chunks", "merged_into IS NULL", "belong to another chunk"),
+        ("forgotten", "first_position IS NOT NULL", "were permanently removed and are never reused"),
     ):
         taken = connection.execute(_IN_PLACE.format(table=table, has_positions=has_positions)).fetchone()
         if taken is not None:
@@ -121,7 +121,7 @@ def _insert_merged(connection: sqlite3.Connection, arrival: Arrival) -> bool:
         return False
     target = find(connection, row.turn, arrival.target, row.role)
     if target is None or not target[1].start < row.start < row.end <= target[1].end:
-        raise InputError(f"Chunk {row.key} is not part of the one that it was merged into; nothing was changed.")
+        raise InputError(f"Chunk {row.key} is not part of the chunk that it was merged into; nothing was changed.")
     is_wish = wishes.is_of_user(row.role, row.text)
     insert(connection, row._replace(merged_into=target[0]), is_wish=is_wish)
     return True

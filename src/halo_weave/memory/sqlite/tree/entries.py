@@ -202,7 +202,7 @@ def findings(connection: sqlite3.Connection) -> Iterator[str]:
         if heads.pop(path, None) != version:
             yield f"Version {version} of the memory at {path!r} is not its last one."
     for path in heads:
-        yield f"The memory at {path!r} has versions, but none of them is noted as its last."
+        yield f"The memory at {path!r} has versions, but none is recorded as the last."
     yield from snapshots.findings(connection)
 
 
@@ -257,7 +257,7 @@ def _undelete(connection: sqlite3.Connection, path: str, time: datetime, origin:
     (version,) = connection.execute(query, (path,)).fetchone()
     earlier = None if version is None else find(connection, path, version)
     if earlier is None:
-        raise InputError(f"There never was a memory at {path!r}; nothing was changed.")
+        raise InputError(f"There has never been a memory at {path!r}; nothing was changed.")
     return _save_again(connection, last, earlier, time, origin)
 
 
@@ -267,11 +267,13 @@ def _require_expected(path: str, last: TreeVersion | None, expected: int | None)
     present = 0 if last is None or last.content is None else last.version
     if present == expected:
         return
-    now = f"has version {present} by now" if present else "is not there, or was deleted"
-    wanted = f"not {expected}" if expected else "but was to be new"
+    if not present:
+        state = f"does not exist, but was expected at version {expected}"
+    else:
+        state = f"is at version {present}, " + (f"not {expected}" if expected else "but must not exist yet")
     raise StoreConflict(
-        f"The memory at {path!r} {now}, {wanted}: read it again, or save without a version to overwrite it; "
-        "nothing was changed."
+        f"The memory at {path!r} {state}. Read it again, or save it without a version to overwrite it; nothing "
+        "was changed."
     )
 
 
@@ -282,12 +284,12 @@ def _set_head(connection: sqlite3.Connection, path: str, version: int, accessed:
 
 def _sound(row: tuple[Any, ...]) -> TreeVersion:
     path, version, created, time, origin, content, _ = row
-    require_sound(row, f"version {version} of the memory at {path!r} is not what was saved")
+    require_sound(row, f"version {version} of the memory at {path!r} does not match its checksum")
     return TreeVersion(path, version, time_of_microseconds(created), time_of_microseconds(time), origin, content)
 
 
 def _sound_head(row: tuple[Any, ...]) -> None:
-    require_sound(row, f"what is noted of the memory at {row[0]!r} is not what was saved")
+    require_sound(row, f"the record of the memory at {row[0]!r} does not match its checksum")
     time_of_microseconds(row[2])
 
 

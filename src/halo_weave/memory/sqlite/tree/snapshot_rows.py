@@ -83,19 +83,19 @@ def chunk_of(reference: Reference, shared: Shared) -> SnapshotChunk:
 
 def blob(vector: NDArray[Any]) -> bytes:
     if vector.ndim != 1 or not np.isfinite(vector).all():
-        raise InputError("A vector for a snapshot is not a row of numbers; nothing was changed.")
+        raise InputError("A vector for a snapshot is not an array of numbers; nothing was changed.")
     return vector.astype(VECTOR_TYPE).tobytes()
 
 
 def sound_reference(columns: tuple[Any, ...]) -> Reference:
     require_sound(
-        columns[1:], f"chunk {columns[0]} in a snapshot of the memory at {columns[1]!r} is not what was saved"
+        columns[1:], f"chunk {columns[0]} in a snapshot of the memory at {columns[1]!r} does not match its checksum"
     )
     return Reference(*columns[:-1])
 
 
 def sound_shared(columns: tuple[Any, ...]) -> Shared:
-    require_sound(columns[1:], f"chunk {columns[0]} of the snapshots is not what was saved")
+    require_sound(columns[1:], f"chunk {columns[0]} of the snapshots does not match its checksum")
     number, _, *copy, embedder, vector, _ = columns
     return Shared(number, Copy(*copy), embedder, vector)
 
@@ -103,7 +103,7 @@ def sound_shared(columns: tuple[Any, ...]) -> Shared:
 def _require_readable(columns: tuple[Any, ...]) -> None:
     shared = sound_shared(columns)
     if _chunk(shared.copy).end_position != shared.copy.positions[1]:
-        raise DamagedRow(f"chunk {shared.id} of the snapshots has other positions than it says")
+        raise DamagedRow(f"chunk {shared.id} of the snapshots has inconsistent positions")
 
 
 def _chunk(copy: Copy) -> Chunk:

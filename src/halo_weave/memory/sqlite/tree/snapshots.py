@@ -162,12 +162,12 @@ def findings(connection: sqlite3.Connection) -> Iterator[str]:
     ):
         yield f"There is a snapshot of version {version} of the memory at {path!r}, which has no such version."
     for (number,) in connection.execute(f"SELECT id FROM tree_snapshots WHERE {_WITHOUT_CHUNK}"):
-        yield f"Chunk {number} of a snapshot is not there."
+        yield f"Chunk {number} of a snapshot is missing."
     for (number,) in connection.execute(f"SELECT id FROM snapshot_chunks WHERE {UNUSED}"):
-        yield f"Chunk {number} of the snapshots is in none of them."
+        yield f"Chunk {number} of the snapshots belongs to no snapshot."
     for number, first, last in connection.execute("SELECT id, first_position, last_position FROM snapshot_chunks"):
         if _is_forgotten(connection, (stored_number(first), stored_number(last) + 1)):
-            yield f"Chunk {number} of the snapshots has positions that were forgotten."
+            yield f"Chunk {number} of the snapshots has positions that were permanently removed."
 
 
 def _both(connection: sqlite3.Connection, where: str, parameters: tuple[Any, ...]) -> list[tuple[Reference, Shared]]:
