@@ -1,20 +1,20 @@
 // Starts the page: the window that was open last, or the first that there is.
 
-import "./theme.js";
-import { app } from "./app.js";
-import { get, post } from "./api.js";
-import { count, plural } from "./format.js";
-import { untilStarted } from "./starting.js";
-import "./transcript.js";
-import "./composer.js";
-import "./legend.js";
-import "./minimap.js";
-import "./card.js";
-import "./timeline.js";
-import "./windows.js";
-import "./graveyard.js";
-import "./dialogs.js";
-import "./keyboard.js";
+import "./shared/theme.js";
+import { app } from "./shared/app.js";
+import { get, post } from "./shared/api.js";
+import { count, plural } from "./shared/format.js";
+import { untilStarted } from "./start/starting.js";
+import "./transcript/transcript.js";
+import "./composer/composer.js";
+import "./brightness/legend.js";
+import "./brightness/minimap.js";
+import "./brightness/card.js";
+import "./timeline/timeline.js";
+import "./windows/windows.js";
+import "./graveyard/graveyard.js";
+import "./dialogs/dialogs.js";
+import "./start/keyboard.js";
 
 const byId = (id) => document.getElementById(id);
 
