@@ -9,7 +9,7 @@ from processes import Process
 
 
 def slider(tab: Tab) -> Locator:
-    return tab.page.get_by_role("slider", name="The context as it was")
+    return tab.page.get_by_role("slider", name="Earlier context")
 
 
 def go_to(tab: Tab, name: str) -> None:

@@ -1,4 +1,6 @@
-// From numbers to eight buckets, by quantile of what is there.
+// From numbers to eight buckets, by quantile.
+
+/** @typedef {Float32Array | Float64Array | Uint16Array} Values */
 
 export const BUCKETS = 8;
 const SAMPLE = 4096;
@@ -11,7 +13,10 @@ export class Scale {
   median = 0;
   highest = 0;
 
-  // `arrays` hold numbers; linear spreads the colours evenly between lowest and highest.
+  /**
+   * @param {Values[]} arrays
+   * @param {boolean} isLinear whether the colours are spread evenly between lowest and highest
+   */
   fit(arrays, isLinear = false) {
     const all = sampled(arrays).sort();
     this.isEmpty = !all.length;
@@ -25,13 +30,18 @@ export class Scale {
     }
   }
 
+  /** @param {number} value */
   bucket(value) {
     let bucket = 0;
     while (bucket < BUCKETS - 1 && value >= this.edges[bucket]) bucket += 1;
     return bucket;
   }
 
-  // The bucket of a value that was in `earlier`: it stays unless the value is clearly outside.
+  /**
+   * The bucket of a value that was in `earlier`: it stays unless the value is clearly outside.
+   * @param {number} value
+   * @param {number} earlier
+   */
   settled(value, earlier) {
     const now = this.bucket(value);
     if (Math.abs(now - earlier) !== 1) return now;
@@ -44,7 +54,11 @@ export class Scale {
   }
 }
 
-// What is tied has one colour: the one of the middle of the tie, so that many equals do not all count as the brightest.
+/**
+ * Equal values have one colour, that of the middle of the tie, so that many equals do not all count as the brightest.
+ * @param {Float64Array} sorted
+ * @param {number} share
+ */
 function edgeAt(sorted, share) {
   const place = Math.floor(share * sorted.length);
   const value = sorted[place];
@@ -53,7 +67,11 @@ function edgeAt(sorted, share) {
   return (first + next) / 2 >= place ? value : (sorted[next] ?? Infinity);
 }
 
-// The first place from which on it is so.
+/**
+ * The first place where it is so; it is so at all later ones.
+ * @param {Float64Array} sorted
+ * @param {(value: number) => boolean} isSo
+ */
 function placeWhere(sorted, isSo) {
   let [low, high] = [0, sorted.length];
   while (low < high) {
@@ -64,6 +82,7 @@ function placeWhere(sorted, isSo) {
   return low;
 }
 
+/** @param {Values[]} arrays */
 function sampled(arrays) {
   const total = arrays.reduce((sum, array) => sum + array.length, 0);
   const step = Math.max(1, Math.floor(total / SAMPLE));

@@ -1,43 +1,50 @@
-// The message box with its meter, status and buttons. What is typed is kept until the memory has it.
+// The message box with its meter, status and buttons. The text is kept until the memory has it.
 
+/** @import { EditedMessage } from "../shared/events.js" */
+/** @import { Role } from "../shared/records.js" */
 import { app } from "../shared/app.js";
-import { count, element, seconds } from "../shared/format.js";
-import "./meter.js";
+import { element } from "../shared/element.js";
+import { count, seconds } from "../shared/format.js";
+import { announce, attempt, say } from "../shared/notices.js";
+import { Part } from "../shared/part.js";
+import { Meter } from "./meter.js";
 
-class Composer extends HTMLElement {
-  #input;
-  #send;
-  #status;
-  #editing = null; // the turn and role of the message that gets other words
+/** @type {Partial<Record<Role, string>>} */
+const EDIT_LABELS = { user: "Send again", assistant: "Replace" };
+
+export class Composer extends Part {
+  #input = element("textarea", { id: "composer-input", rows: 1, placeholder: "Message … (Enter to send)", "aria-label": "Message" });
+  #send = element("button", { className: "primary", type: "submit", textContent: "Send" });
+  #status = element("p", { className: "status quiet" });
+  #form = element("form", {}, this.#input, this.#send);
+  /** @type {{ turn: string, role: Role } | null} */
+  #editing = null; // the message that is being rewritten
   #isSending = false;
   #hasWindow = false;
-  #sent = null; // by this tab; others share what the browser remembers
+  /** @type {string | null} */
+  #sent = null; // by this tab; other tabs share what the browser remembers
 
-  connectedCallback() {
-    this.#input = element("textarea", { id: "composer-input", rows: 1, placeholder: "Say something. The past is listening.", "aria-label": "Message" });
-    this.#send = element("button", { className: "primary", type: "submit", textContent: "Send" });
-    this.#status = element("p", { className: "status quiet" });
-    const form = element("form", {}, this.#input, this.#send);
-    this.append(element("halo-meter"), this.#status, form);
-    form.onsubmit = (event) => {
+  start() {
+    this.replaceChildren(new Meter(), this.#status, this.#form);
+    this.#form.onsubmit = (event) => {
       event.preventDefault();
-      if (this.#isAnswering) app.attempt(() => app.api.stop());
+      if (this.#isAnswering) attempt(() => app.api.stop());
       else this.#sendMessage();
     };
     this.#input.oninput = () => this.#typed();
     this.#input.onkeydown = (event) => this.#key(event);
-    for (const type of ["reset", "status", "token", "meta", "chunks", "error"]) app.model.addEventListener(type, () => this.#show());
-    for (const type of ["reset", "status", "error"]) app.model.addEventListener(type, () => this.#setSending(false));
-    app.model.addEventListener("message", () => this.#arrived());
-    app.model.addEventListener("reset", () => this.#lookForSent());
-    app.model.addEventListener("error", ({ detail }) => app.say(detail, { isError: true, seconds: 20 }));
-    app.model.addEventListener("notice", ({ detail }) => app.say(detail));
-    app.addEventListener("status", () => this.#show());
-    app.addEventListener("lost", () => this.#show("The server does not answer; trying again…"));
-    app.addEventListener("connected", () => this.#show());
-    app.addEventListener("window", () => this.#enter());
-    app.addEventListener("edit", ({ detail }) => this.#edit(detail));
-    app.addEventListener("hand-back", ({ detail }) => this.#put(detail));
+    this.follow(app.model, ["reset", "status", "token", "meta", "chunks", "error"], () => this.#show());
+    this.follow(app.model, ["reset", "status", "error"], () => this.#setSending(false));
+    this.follow(app.model, "message", () => this.#arrived());
+    this.follow(app.model, "reset", () => this.#lookForSent());
+    this.follow(app.model, "error", (text) => say(text, { isError: true, seconds: 20 }));
+    this.follow(app.model, "notice", (text) => say(text));
+    this.follow(app.program, "status", () => this.#show());
+    this.follow(app, "lost", () => this.#show("The server is not responding. Trying again…"));
+    this.follow(app, "connected", () => this.#show());
+    this.follow(app, "window", () => this.#enter());
+    this.follow(app, "edit", (message) => this.#edit(message));
+    this.follow(app, "hand-back", (text) => this.#put(text));
     this.#show();
   }
 
@@ -49,7 +56,7 @@ class Composer extends HTMLElement {
     return `halo-draft-${app.windowId}`;
   }
 
-  // What was typed and not sent, beside what is being edited.
+  // The text that was typed but not sent, apart from the message that is being edited.
   get #draft() {
     return localStorage.getItem(this.#draftName) ?? "";
   }
@@ -61,7 +68,7 @@ class Composer extends HTMLElement {
   async #sendMessage() {
     const text = this.#input.value;
     if (!text.trim()) return;
-    if (app.model.seen === undefined) return app.say("The window is still being opened; nothing was sent yet.", { isError: true });
+    if (app.model.seen === undefined) return say("The window is still opening. Nothing was sent; try again in a moment.", { isError: true });
     app.showNow();
     const { api } = app;
     const editing = this.#editing;
@@ -70,27 +77,32 @@ class Composer extends HTMLElement {
     localStorage.setItem(this.#sentName, text);
     this.#setSending(true);
     this.#input.focus();
-    const accepted = await app.attempt(() => (editing === null ? api.send(text) : api.edit(editing.turn, text)));
+    const accepted = await attempt(() => (editing === null ? api.send(text) : api.edit(editing.turn, text)));
     if (accepted === undefined) this.#setSending(false);
   }
 
-  // The model is not asked, so that there is nothing to wait for.
+  /**
+   * The model is not asked, so there is nothing to wait for.
+   * @param {string} turn
+   * @param {string} text
+   */
   async #replaceReply(turn, text) {
     const { windowId } = app;
-    const edited = await app.attempt(() => app.api.editReply(turn, text));
+    const edited = await attempt(() => app.api.editReply(turn, text));
     if (edited === undefined || app.windowId !== windowId || this.#editing?.turn !== turn) return;
     this.#leaveEditing();
     this.#put(this.#draft);
-    app.announce("The reply has your words.");
+    announce("The reply was replaced.");
   }
 
+  /** @param {boolean} isSending */
   #setSending(isSending) {
     this.#isSending = isSending;
     this.classList.toggle("sending", isSending);
     this.#show();
   }
 
-  // The words leave the box once they are in the memory: a program that ends before that has not got them.
+  // The text leaves the box once it is in the memory: a program that ends before has lost it.
   #arrived() {
     const sent = this.#sent ?? localStorage.getItem(this.#sentName);
     this.#sent = null;
@@ -108,6 +120,7 @@ class Composer extends HTMLElement {
     this.#show();
   }
 
+  /** @param {KeyboardEvent} event */
   #key(event) {
     if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.isComposing) {
       event.preventDefault();
@@ -124,21 +137,23 @@ class Composer extends HTMLElement {
     }
   }
 
+  /** @param {EditedMessage} message */
   #edit({ turn, role, text }) {
     this.#editing = { turn, role };
     this.classList.add("editing");
     this.#show();
     this.#put(text);
     this.#input.focus();
-    app.announce(`Editing ${role === "user" ? "an earlier message" : "the reply"}; Escape leaves it as it was.`);
+    announce(`Editing ${role === "user" ? "an earlier message" : "the reply"}. Escape cancels.`);
   }
 
+  /** @param {string} text */
   #put(text) {
     this.#input.value = text;
     this.#typed();
   }
 
-  // What was typed before there was a window is this one's; otherwise the box has the words of the window before.
+  // Text typed before any window was open belongs to the first one; later the box holds the previous window's text.
   #enter() {
     this.#leaveEditing();
     this.#put(this.#draft + (this.#hasWindow ? "" : this.#input.value));
@@ -157,25 +172,27 @@ class Composer extends HTMLElement {
     this.#input.style.setProperty("height", `${Math.min(this.#input.scrollHeight, window.innerHeight * 0.4)}px`);
   }
 
-  #show(words) {
-    const label = { user: "Ask again", assistant: "Replace" }[this.#editing?.role] ?? "Send";
+  /** @param {string} [text] in place of the status */
+  #show(text) {
+    const label = (this.#editing && EDIT_LABELS[this.#editing.role]) ?? "Send";
     this.#send.textContent = this.#isAnswering ? "Stop" : label;
-    this.#status.textContent = words ?? this.#statusInWords();
+    this.#status.textContent = text ?? this.#statusInWords();
   }
 
   #statusInWords() {
-    const { model, status } = app;
-    if (status?.engine && status.engine.state !== "ready") return status.engine.text;
-    if (app.isLost) return "Connecting to this window again…";
-    if (model.info?.queue) return `waiting for the model: ${model.info.queue} before this`;
+    const { model, program } = app;
+    if (program.status && program.status.engine.state !== "ready") return program.status.engine.text;
+    if (app.isLost) return "Reconnecting to this window…";
+    if (model.info?.queue) return `waiting for the model: ${model.info.queue} ahead`;
     if (this.#isAnswering) return model.status;
-    const stats = model.info?.stats;
-    if (stats?.reply_s === undefined) return "";
-    const speed = stats.generated && stats.reply_s > stats.first_token_s ? ` · ${(stats.generated / (stats.reply_s - stats.first_token_s)).toFixed(1)} tokens/s` : "";
-    return `read ${count(stats.decoded)} of ${count(stats.context)} tokens this turn · first token ${seconds(stats.first_token_s)}${speed}`;
+    const { reply_s: replySeconds, first_token_s: firstSeconds, generated = 0, decoded = 0, context = 0 } = model.info?.stats ?? {};
+    if (replySeconds === undefined || firstSeconds === undefined) return "";
+    const speed = generated && replySeconds > firstSeconds ? ` · ${(generated / (replySeconds - firstSeconds)).toFixed(1)} tokens/s` : "";
+    return `processed ${count(decoded)} of ${count(context)} tokens · first token after ${seconds(firstSeconds)}${speed}`;
   }
 }
 
+/** @returns {EditedMessage | null} */
 function lastQuestion() {
   const own = app.model.chunks.filter((chunk) => chunk.role === "user");
   const turn = own.at(-1)?.turn;

@@ -1,54 +1,58 @@
-// One dialog for everything that is not always on the page. Its contents are elements of their own, made when opened.
+// One dialog for the panels that are not always on the page. Their elements are created when they are opened.
 
-import { element } from "../shared/format.js";
+/** @import { DialogName } from "../shared/events.js" */
+import { Engine } from "../engine/engine.js";
+import { Figures } from "../figures/figures.js";
+import { Help } from "../help/help.js";
+import { Notes } from "../notes/notes.js";
+import { Search } from "../search/search.js";
+import { Settings } from "../settings/settings.js";
+import { element } from "../shared/element.js";
 import { Part } from "../shared/part.js";
-import "../engine/engine.js";
-import "../figures/figures.js";
-import "../help/help.js";
-import "../jobs/jobs.js";
-import "../notes/notes.js";
-import "../search/search.js";
-import "../settings/settings.js";
-import "../tools/tool-log.js";
-import "../transfer/transfer.js";
-import "../tree/tree.js";
+import { ToolLog } from "../tools/tool-log.js";
+import { Transfer } from "../transfer/transfer.js";
+import { Tree } from "../tree/tree.js";
 
+/** @type {Record<DialogName, { title: string, Content: new () => Part, opener: string }>} */
 const CONTENTS = {
-  search: ["Search the memory", "halo-search"],
-  settings: ["Settings", "halo-settings"],
-  figures: ["Figures", "halo-figures"],
-  transfer: ["Export, import, backup", "halo-transfer"],
-  engine: ["The model", "halo-engine"],
-  help: ["Help", "halo-help"],
-  tree: ["Memory tree", "halo-tree"],
-  notes: ["Notes", "halo-notes"],
-  tools: ["Tool calls", "halo-tool-log"],
+  search: { title: "Search the memory", Content: Search, opener: "open-search" },
+  settings: { title: "Settings", Content: Settings, opener: "open-settings" },
+  figures: { title: "Figures", Content: Figures, opener: "open-figures" },
+  transfer: { title: "Export, import, backup", Content: Transfer, opener: "open-transfer" },
+  engine: { title: "Model", Content: Engine, opener: "engine" },
+  help: { title: "Help", Content: Help, opener: "open-help" },
+  tree: { title: "Memory tree", Content: Tree, opener: "open-tree" },
+  notes: { title: "Notes", Content: Notes, opener: "open-notes" },
+  tools: { title: "Tool calls", Content: ToolLog, opener: "open-tools" },
 };
+const NAMES = /** @type {DialogName[]} */ (Object.keys(CONTENTS));
 
-class Dialogs extends Part {
+export class Dialogs extends Part {
   #title = element("h2", { id: "dialog-title" });
   #body = element("div", { className: "dialog-body" });
   #dialog = element("dialog", { "aria-labelledby": "dialog-title" });
 
   start() {
     const close = element("button", { className: "icon-button", textContent: "×", "aria-label": "Close", onclick: () => this.#dialog.close() });
-    this.#dialog.append(element("header", {}, this.#title, close), this.#body);
+    this.#dialog.replaceChildren(element("header", {}, this.#title, close), this.#body);
     this.replaceChildren(this.#dialog);
-    // Told a moment after it was closed; by then it may be open again with something else.
-    this.#dialog.addEventListener("close", () => this.#dialog.open || this.#clear());
-    this.#dialog.addEventListener("mousedown", (event) => event.target === this.#dialog && this.#dialog.close());
-    this.follow(this.#body, "done", () => this.#dialog.close());
-    this.follow(this.#body, "show-dialog", ({ detail }) => this.open(detail.name, detail.at));
-    for (const name of Object.keys(CONTENTS)) this.#wire(`open-${name}`, name);
-    this.#wire("engine", "engine");
+    // Emitted a moment after it was closed; by then it may be open again with something else.
+    this.listen(this.#dialog, "close", () => this.#dialog.open || this.#clear());
+    this.listen(this.#dialog, "mousedown", (event) => event.target === this.#dialog && this.#dialog.close());
+    this.hear("done", () => this.#dialog.close());
+    this.hear("show-dialog", ({ name, at }) => this.open(name, at));
+    for (const name of NAMES) this.#wire(name);
   }
 
-  // `at` is the part of the content to begin with, if it has parts.
+  /**
+   * @param {DialogName} name
+   * @param {string} at the section to begin with, if it has sections
+   */
   open(name, at = "") {
-    const [title, tag] = CONTENTS[name];
+    const { title, Content } = CONTENTS[name];
     this.#title.textContent = title;
     this.#dialog.dataset.name = name;
-    const content = document.createElement(tag);
+    const content = new Content();
     if (at) content.setAttribute("at", at);
     this.#body.replaceChildren(content);
     this.#body.scrollTop = 0;
@@ -57,14 +61,16 @@ class Dialogs extends Part {
       this.#dialog.showModal();
       this.#takeAlong(this.#dialog);
     }
-    content.querySelector("[autofocus]")?.focus();
+    const first = content.querySelector("[autofocus]");
+    if (first instanceof HTMLElement) first.focus();
   }
 
-  #wire(id, name) {
-    const button = document.getElementById(id);
+  /** @param {DialogName} name */
+  #wire(name) {
+    const button = document.getElementById(CONTENTS[name].opener);
     if (!button) return;
     button.setAttribute("aria-haspopup", "dialog");
-    button.addEventListener("click", () => this.open(name));
+    this.listen(button, "click", () => this.open(name));
   }
 
   #clear() {
@@ -72,7 +78,10 @@ class Dialogs extends Part {
     this.#takeAlong(document.body);
   }
 
-  // What is outside of an open dialog can neither be seen nor heard.
+  /**
+   * Messages outside an open dialog are neither visible nor read aloud.
+   * @param {Element} place
+   */
   #takeAlong(place) {
     for (const id of ["toasts", "announcer"]) {
       const one = document.getElementById(id);
@@ -83,4 +92,8 @@ class Dialogs extends Part {
 
 customElements.define("halo-dialogs", Dialogs);
 
-export const openDialog = (name, at) => document.querySelector("halo-dialogs")?.open(name, at);
+/** @param {DialogName} name */
+export function openDialog(name) {
+  const dialogs = document.querySelector("halo-dialogs");
+  if (dialogs instanceof Dialogs) dialogs.open(name);
+}

@@ -1,29 +1,39 @@
-// What became of the model after its settings were applied; it is loaded while the page goes on.
+// Whether the model loaded after its settings were applied; it loads while the page stays usable.
 
+/** @import { EngineStatus } from "../shared/records.js" */
 import { app } from "../shared/app.js";
 import { Part } from "../shared/part.js";
 
-class EngineOutcome extends Part {
-  saved = ""; // what came of saving, in a sentence
+export class EngineOutcome extends Part {
+  #saved;
+
+  /** @param {string} [saved] the result of saving, in a sentence */
+  constructor(saved = "") {
+    super();
+    this.#saved = saved;
+  }
 
   start() {
     this.className = "setting-note";
     this.setAttribute("role", "status");
-    this.follow(app, "status", () => this.#draw());
+    this.follow(app.program, "status", ({ engine }) => this.#draw(engine));
     app.refreshStatus();
   }
 
-  #draw() {
-    const { engine } = app.status;
+  /** @param {EngineStatus} engine */
+  #draw(engine) {
     const failure = engineFailure(engine);
     this.classList.toggle("problem", Boolean(failure));
-    const outcome = failure || (engine.state === "ready" ? `${engine.model} is ready.` : "The model is being loaded…");
-    this.textContent = `${this.saved} ${outcome}`;
+    const outcome = failure || (engine.state === "ready" ? `${engine.model} is ready.` : "Loading the model…");
+    this.textContent = `${this.#saved} ${outcome}`;
   }
 }
 
-// Why the settings that were applied last gave no model, or "" if they did. A server that keeps its old model says so by
-// `failure`, or by another text than "ready".
+/**
+ * Why the settings that were applied last gave no model, or "" if they did. A server that keeps its old model reports
+ * `failure`, or a text other than "ready".
+ * @param {Pick<EngineStatus, "state" | "text" | "model"> & { failure?: string }} engine
+ */
 export function engineFailure({ state, text, model, failure = "" }) {
   const isSilent = state === "loading" || (state === "ready" && text === "ready");
   const why = failure || (isSilent ? "" : text);

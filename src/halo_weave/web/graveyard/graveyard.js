@@ -1,44 +1,51 @@
-// What left the context of this window, and the way back.
+// The chunks that left the context of this window, and the way back.
 
+/** @import { GraveyardScope } from "../shared/events.js" */
+/** @import { Grave } from "../shared/records.js" */
 import { app } from "../shared/app.js";
-import { get, keyText } from "../shared/api.js";
-import { count, element, plural } from "../shared/format.js";
-import { graveView, turnNumber } from "./grave-view.js";
+import { arrange } from "../shared/arrange.js";
+import { keyText } from "../shared/chunk-key.js";
+import { element } from "../shared/element.js";
+import { count, plural } from "../shared/format.js";
 import { names } from "../shared/names.js";
-import { Part, arrange, settled } from "../shared/part.js";
+import { Part } from "../shared/part.js";
+import { errorText } from "../shared/request.js";
+import { GraveView } from "./grave-view.js";
+import { isGraveyardShown, isOverConversation, isShownAtStart, toggleGraveyard } from "./panel.js";
 
 const PAGE = 50;
 const FILTERED_PAGE = 500;
-const PLACE = "halo-graveyard";
-const covers = matchMedia("(max-width: 1080px)"); // there the panel lies over the conversation
-const NOTHING = "Nothing is buried in this window. When its context is full, what says least and shines least comes here, word for word.";
+const NOTHING = "Nothing is buried in this window. When its context is full, the least useful passages move here, word for word.";
+const NO_MATCH = "No buried passage matches the filter. Press Ctrl+K to search the whole memory.";
 
-class Graveyard extends Part {
+export class Graveyard extends Part {
+  /** @type {Grave[]} */
   #graves = [];
+  /** @type {Map<string, GraveView>} */
   #views = new Map(); // by key, as long as the entry is the same
   #isComplete = false;
   #wanted = PAGE;
-  #run = 0; // the newest loading; answers to earlier ones are dropped
+  #run = 0; // the newest request; answers to earlier ones are dropped
   #isStale = true;
-  #scope = null; // {keys, text}: only what lies in one gap
+  /** @type {GraveyardScope | null} */
+  #scope = null;
   #counts = element("small");
   #filter = element("input", { type: "search", className: "field", placeholder: "Filter", "aria-label": "Filter the graveyard" });
   #scopeRow = element("div", { className: "scope", hidden: true });
-  #list = element("ul", { className: "plain graves" });
+  #list = element("div", { className: "graves", role: "list" });
   #note = element("p", { className: "quiet", role: "status" });
   #more = element("button", { className: "outlined small", textContent: "Show more", hidden: true });
 
   start() {
     const heading = element("div", { className: "panel-head" }, element("h2", { textContent: "Graveyard" }), this.#counts);
     this.replaceChildren(heading, this.#filter, this.#scopeRow, this.#list, this.#note, this.#more);
-    const refresh = settled(300, () => this.#refresh());
-    this.follow(app.model, "chunks undeleted", refresh);
+    this.follow(app.model, ["chunks", "undeleted"], this.settled(300, () => this.#refresh()));
     this.follow(app.model, "reset", () => this.#reset());
     this.follow(app, "names", () => this.#forgetViews());
-    this.follow(app, "gap", ({ detail }) => this.#showGap(detail));
-    this.follow(app, "graveyard", ({ detail }) => detail && this.#isStale && this.#refresh());
-    this.follow(this, "brought-back", () => covers.matches && toggleGraveyard(false));
-    this.#filter.oninput = settled(150, () => {
+    this.follow(app, "graveyard-scope", (scope) => this.#show(scope));
+    this.follow(app, "graveyard", (isShown) => isShown && this.#isStale && this.#refresh());
+    this.hear("brought-back", () => isOverConversation() && toggleGraveyard(false));
+    this.#filter.oninput = this.settled(150, () => {
       this.#wanted = PAGE;
       this.#fill();
     });
@@ -46,9 +53,7 @@ class Graveyard extends Part {
       this.#wanted += PAGE;
       this.#fill();
     };
-    const button = document.getElementById("toggle-right");
-    if (button) button.onclick = () => toggleGraveyard();
-    toggleGraveyard(!covers.matches && localStorage.getItem(PLACE) !== "closed", { isKept: false });
+    toggleGraveyard(isShownAtStart(), { isKept: false });
   }
 
   #reset() {
@@ -60,7 +65,7 @@ class Graveyard extends Part {
 
   #refresh() {
     this.#isStale = true;
-    if (!isShown() || !app.windowId) return;
+    if (!isGraveyardShown() || !app.windowId) return;
     this.#isStale = false;
     this.#graves = [];
     this.#isComplete = false;
@@ -71,53 +76,45 @@ class Graveyard extends Part {
   async #count() {
     const gaps = await app.api.gaps().catch(() => null);
     if (!gaps) return;
+    /** @param {"chunks" | "tokens"} name */
     const sum = (name) => gaps.reduce((total, gap) => total + gap[name], 0);
     this.#counts.textContent = `${plural(sum("chunks"), "chunk")} · ${count(sum("tokens"))} tokens`;
   }
 
-  // Load until enough is there that fits the filter.
+  // Load until enough is there that matches the filter.
   async #fill() {
     const run = (this.#run += 1);
     let problem = "";
     try {
       while (!this.#isComplete && this.#matching().length < this.#wanted) {
         const limit = this.#filter.value ? FILTERED_PAGE : PAGE;
-        const page = await get(this.#path(limit));
+        const page = await (this.#scope ? app.api.graves(this.#scope.keys) : app.api.graveyard(limit, this.#graves.at(-1)?.key));
         if (run !== this.#run) return;
         this.#graves.push(...page);
         this.#isComplete = Boolean(this.#scope) || page.length < limit;
       }
     } catch (error) {
       if (run !== this.#run) return;
-      problem = error.message;
+      problem = errorText(error);
     }
     this.#draw(problem);
-  }
-
-  #path(limit) {
-    const base = `/api/windows/${encodeURIComponent(app.windowId)}/graveyard`;
-    if (this.#scope) return `${base}?keys=${this.#scope.keys.map(keyText).join(",")}`;
-    const last = this.#graves.at(-1);
-    return `${base}?limit=${limit}${last ? `&before=${keyText(last.key)}` : ""}`;
   }
 
   #matching() {
     const words = this.#filter.value.trim().toLowerCase();
     if (!words) return this.#graves;
     const called = names();
-    const fits = ({ text, key }) => text.toLowerCase().includes(words) || called[key.role].toLowerCase() === words || key.turn === words;
-    return this.#graves.filter(fits);
+    return this.#graves.filter(({ text, key }) => text.toLowerCase().includes(words) || called[key.role].toLowerCase() === words || key.turn === words);
   }
 
+  /** @param {string} problem */
   #draw(problem) {
     const matching = this.#matching();
     const shown = matching.slice(0, this.#wanted);
-    const views = new Map(shown.map((grave) => [signature(grave), grave]));
-    for (const [key, grave] of views) views.set(key, this.#views.get(key) ?? graveView(grave));
-    this.#views = views;
-    arrange(this.#list, [...views.values()]);
+    this.#views = new Map(shown.map((grave) => [signature(grave), this.#views.get(signature(grave)) ?? new GraveView(grave)]));
+    arrange(this.#list, [...this.#views.values()]);
     this.#more.hidden = this.#isComplete && matching.length <= this.#wanted;
-    const empty = this.#filter.value ? "Nothing buried here fits the filter. Ctrl K searches the whole memory." : NOTHING;
+    const empty = this.#filter.value ? NO_MATCH : NOTHING;
     this.#note.textContent = problem || (shown.length ? "" : empty);
     this.#drawScope();
   }
@@ -129,21 +126,15 @@ class Graveyard extends Part {
     this.#scopeRow.replaceChildren(element("span", { textContent: this.#scope.text }), all);
   }
 
-  async #showGap(gap) {
-    const keys = gap.keys ?? (await this.#keysBetween(gap));
-    if (!keys?.length) return;
+  /** @param {GraveyardScope} scope */
+  #show(scope) {
+    if (!scope.keys.length) return;
     this.#filter.value = "";
     this.#wanted = PAGE;
-    this.#scope = { keys, text: gap.text ?? whereIsIt(gap) };
+    this.#scope = scope;
     this.#isStale = true;
     toggleGraveyard(true);
     this.#filter.focus({ preventScroll: true });
-  }
-
-  async #keysBetween({ after, before }) {
-    const same = (one, other) => (one === null ? other === null : other !== null && keyText(one) === keyText(other));
-    const gaps = await app.api.gaps().catch(() => []);
-    return gaps.find((gap) => same(gap.after, after) && same(gap.before, before))?.keys;
   }
 
   #forgetViews() {
@@ -152,24 +143,7 @@ class Graveyard extends Part {
   }
 }
 
+/** @param {Grave} grave */
 const signature = (grave) => `${keyText(grave.key)} ${grave.buried_at} ${grave.is_deleted} ${grave.is_superseded}`;
-
-function whereIsIt({ after, before }) {
-  if (after && before) return `Between turn ${turnNumber(after)} and turn ${turnNumber(before)}`;
-  if (before) return `Before turn ${turnNumber(before)}`;
-  return after ? `After turn ${turnNumber(after)}` : "All of this place";
-}
-
-const isShown = () => !document.getElementById("right")?.hidden;
-
-// Show or hide the panel; without `isWanted` the other of both.
-export function toggleGraveyard(isWanted = !isShown(), { isKept = true } = {}) {
-  const panel = document.getElementById("right");
-  if (!panel) return;
-  panel.hidden = !isWanted;
-  document.getElementById("toggle-right")?.setAttribute("aria-expanded", String(isWanted));
-  if (isKept) localStorage.setItem(PLACE, isWanted ? "open" : "closed");
-  app.dispatchEvent(new CustomEvent("graveyard", { detail: isWanted }));
-}
 
 customElements.define("halo-graveyard", Graveyard);

@@ -1,48 +1,67 @@
-// What the keys do and what is seen.
+// The keys, and the ideas behind the page.
 
-import { element } from "../shared/format.js";
+import { element } from "../shared/element.js";
 import { hasLetterKeys } from "../shared/letter-keys.js";
+import { Part } from "../shared/part.js";
 
+/** @typedef {[key: string, use: string][]} Keys */
+
+/** @type {Keys} */
 const KEYS = [
   ["Enter", "send"],
   ["Shift Enter", "new line"],
   ["Esc", "stop the reply"],
-  ["Ctrl Enter", "answer again"],
-  ["↑ in an empty box", "edit the last message"],
+  ["Ctrl Enter", "regenerate the reply"],
+  ["↑ in an empty box", "edit your last message"],
   ["Ctrl K", "search the memory"],
   ["Ctrl /", "this help"],
 ];
 
-const KEYS_OUTSIDE = [
+/** @type {Keys} */
+const LETTER_KEYS = [
   ["G", "graveyard"],
   ["M", "memory tree"],
   ["N", "notes"],
-  ["W", "read or weave"],
-  ["P", "pin the chunk that is chosen"],
+  ["W", "read or weave view"],
+  ["P", "pin the selected chunk"],
 ];
+
+const CAVEAT = "Brightness shows attention, not importance. A bright word was used by the model, which does not mean that it matters; a dim one may still be true.";
 
 const IDEAS = [
-  ["Brightness", "While the model writes, it looks back at some words more than at others. Words that it looks at stay bright, up to 10,000; the others fade. A chunk is as bright as its brightest word. The weave view shows it."],
-  ["Fading", "When the context is full, the chunks that are worth least leave it: those that say nothing new, no names or numbers, and that nobody looks at. They are not shortened and not lost: they lie in the graveyard, word for word, and a line in the conversation shows where they were."],
-  ["Returning", "With each message the whole memory is searched. What belongs to it comes back at its old place, with its date, in whatever window you are. Resurrect does the same by hand and pins the chunk."],
-  ["Pinning", "A pinned chunk never fades."],
-  ["Tools", "The model can search the memory, keep notes and save what matters in the memory tree, by writing a call in its reply. What a tool answers has a colour of its own; Tool calls lists all of them. Small models are not told of their tools; the settings can change that."],
-  ["Windows", "Each window has its own context and its own settings. The memory is one for all."],
+  ["Brightness", "While the model writes, it pays more attention to some words than to others. Those words stay bright, up to 10,000; the others fade. A chunk is as bright as its brightest word. The weave view shows this."],
+  ["Burying", "When the context is full, the least useful chunks leave it: those with no new information, no names or numbers, and little attention. They are neither shortened nor lost. The graveyard keeps them word for word, and a line in the conversation marks their place."],
+  ["Returning", "Each message searches the whole memory. Relevant chunks return to their original place, with their date, in whichever window you are. Resurrect does the same by hand and pins the chunk."],
+  ["Pinning", "A pinned chunk is never buried."],
+  ["Tools", "The model can search the memory, edit the notes and save entries in the memory tree by writing a call in its reply. Tool results have their own colour, and Tool calls lists them all. Small models do not get tools by default; you can change that in the settings."],
+  ["Windows", "Each window has its own context and settings. All windows share one memory."],
 ];
 
-class Help extends HTMLElement {
-  connectedCallback() {
+export class Help extends Part {
+  start() {
     this.replaceChildren(
-      element("p", { className: "note", textContent: "Attention shows use, not importance: a word that shines was looked at, which does not mean that it matters, and a dim one may be true." }),
+      element("p", { className: "note", textContent: CAVEAT }),
       ...IDEAS.map(([title, words]) => element("section", {}, element("h3", { textContent: title }), element("p", { textContent: words }))),
-      element("section", {}, element("h3", { textContent: "Keys" }), keys(KEYS), element("h4", { textContent: "Outside of the message box" }), element("p", { className: "quiet", textContent: letterKeysInWords() }), keys(KEYS_OUTSIDE)),
+      element(
+        "section",
+        {},
+        element("h3", { textContent: "Keys" }),
+        keyList(KEYS),
+        element("h4", { textContent: "Outside the message box" }),
+        element("p", { className: "quiet", textContent: letterKeysInWords() }),
+        keyList(LETTER_KEYS),
+      ),
     );
   }
 }
 
-const letterKeysInWords = () => `These single-letter keys are ${hasLetterKeys() ? "on" : "off"}. You can switch them ${hasLetterKeys() ? "off" : "on"} in Settings, under Page and names.`;
+function letterKeysInWords() {
+  const [state, other] = hasLetterKeys() ? ["on", "off"] : ["off", "on"];
+  return `These single-letter keys are ${state}. Switch them ${other} in Settings, under Page and names.`;
+}
 
-function keys(rows) {
+/** @param {Keys} rows */
+function keyList(rows) {
   const list = element("dl", { className: "keys" });
   for (const [key, use] of rows) list.append(element("dt", {}, element("kbd", { textContent: key })), element("dd", { textContent: use }));
   return list;

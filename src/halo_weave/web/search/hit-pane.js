@@ -1,14 +1,17 @@
-// The hit that is chosen: its whole text, why it was found, and what can be done with it.
+// The selected search result: its whole text, why it was found, and what can be done with it.
 
+/** @import { Hit } from "../shared/records.js" */
+import { resurrect } from "../graveyard/returning.js";
 import { app } from "../shared/app.js";
-import { keyText } from "../shared/api.js";
-import { element } from "../shared/format.js";
-import { turnNumber } from "../graveyard/grave-view.js";
-import { resurrect } from "../shared/returning.js";
+import { keyText, turnNumber } from "../shared/chunk-key.js";
+import { element } from "../shared/element.js";
+import { Part } from "../shared/part.js";
 
-export class HitPane extends HTMLElement {
+export class HitPane extends Part {
+  /** @type {Hit | null} */
   #hit = null;
 
+  /** @param {Hit | null} hit */
   show(hit) {
     this.#hit = hit;
     this.hidden = !hit;
@@ -17,7 +20,7 @@ export class HitPane extends HTMLElement {
     this.replaceChildren(text, element("div", { className: "hit-foot" }, why(hit), this.#actions(hit)));
   }
 
-  // What Enter does: go to what lives here, bring back what does not.
+  // What Enter does: go to a chunk in context, resurrect any other.
   async act() {
     const hit = this.#hit;
     if (!hit) return;
@@ -27,31 +30,33 @@ export class HitPane extends HTMLElement {
     } else if (await resurrect(hit.key)) this.#end();
   }
 
+  /** @param {Hit} hit */
   #actions(hit) {
-    const main = element("button", { className: "primary small", textContent: hit.is_living ? "Go to it ↵" : "Resurrect ↵", onclick: () => this.act() });
-    main.setAttribute("aria-label", hit.is_living ? "Go to it" : "Resurrect");
+    const main = element("button", { className: "primary small", textContent: hit.is_living ? "Go to message ↵" : "Resurrect ↵", onclick: () => this.act() });
+    main.setAttribute("aria-label", hit.is_living ? "Go to message" : "Resurrect");
     const actions = element("span", { className: "row" }, main);
-    if (!hit.is_living && hit.is_buried) actions.prepend(element("button", { className: "outlined small", textContent: "Show in graveyard", onclick: () => this.#showGrave() }));
+    if (!hit.is_living && hit.is_buried) actions.prepend(element("button", { className: "outlined small", textContent: "Show in graveyard", onclick: () => this.#showGrave(hit) }));
     return actions;
   }
 
-  #showGrave() {
-    const { key } = this.#hit;
+  /** @param {Hit} hit */
+  #showGrave({ key }) {
     this.#end();
-    app.dispatchEvent(new CustomEvent("gap", { detail: { keys: [key], text: "Found by your search" } }));
+    app.emit("graveyard-scope", { keys: [key], text: "From your search" });
   }
 
   #end() {
-    this.dispatchEvent(new CustomEvent("done", { bubbles: true }));
+    this.send("done");
   }
 }
 
+/** @param {Hit} hit */
 function why({ key, similarity, word_rank: wordRank, vector_rank: vectorRank, is_wish: isWish, score }) {
   const parts = [`turn ${turnNumber(key)}`];
   if (similarity !== null) parts.push(`similarity ${similarity.toFixed(2)}`);
-  parts.push(wordRank ? `words: no. ${wordRank}` : "words: not found");
-  parts.push(vectorRank ? `meaning: no. ${vectorRank}` : "meaning: not near");
-  if (isWish) parts.push("a wish");
+  parts.push(wordRank ? `rank ${wordRank} by words` : "no word match");
+  parts.push(vectorRank ? `rank ${vectorRank} by meaning` : "no match by meaning");
+  if (isWish) parts.push("a preference or instruction");
   parts.push(`score ${score.toPrecision(3)}`);
   return element("small", { textContent: parts.join(" · ") });
 }

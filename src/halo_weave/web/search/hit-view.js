@@ -1,13 +1,19 @@
-// One line in the list of what a search found.
+// One search result in the list.
 
-import { element, moment } from "../shared/format.js";
+/** @import { Hit } from "../shared/records.js" */
+import { element } from "../shared/element.js";
+import { moment } from "../shared/format.js";
 import { names } from "../shared/names.js";
 
 const BEFORE = 40;
 const LENGTH = 240;
 
+/**
+ * @param {Hit} hit
+ * @param {string} words that were searched for
+ */
 export function hitView(hit, words) {
-  const state = hit.is_living ? "lives here" : hit.is_buried ? "buried here" : "in the memory";
+  const state = hit.is_living ? "in context" : hit.is_buried ? "archived" : "in the memory";
   const head = element(
     "span",
     { className: "hit-head" },
@@ -19,9 +25,14 @@ export function hitView(hit, words) {
   return element("li", { role: "option", "aria-selected": "false", className: "hit" }, head, text);
 }
 
+/** @param {string} query */
 const wordsOf = (query) => query.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [];
 
-// Begins a little before the first word that was searched for.
+/**
+ * Begins a little before the first word that was searched for.
+ * @param {string} text
+ * @param {string} query
+ */
 function excerpt(text, query) {
   const lower = text.toLowerCase();
   const places = wordsOf(query).map((word) => lower.indexOf(word)).filter((place) => place >= 0);
@@ -30,6 +41,10 @@ function excerpt(text, query) {
   return (start ? "…" : "") + text.slice(start, start + LENGTH).replaceAll(/\s+/gu, " ");
 }
 
+/**
+ * @param {string} text
+ * @param {string} query
+ */
 function marked(text, query) {
   const words = wordsOf(query);
   if (!words.length) return [text];

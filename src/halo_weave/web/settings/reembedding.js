@@ -1,37 +1,38 @@
-// Give every chunk of the memory a vector of the embedder that is set.
+// Give every chunk of the memory a vector of the current embedder.
 
+import { JobList } from "../jobs/job-list.js";
+import { programApi } from "../shared/api.js";
 import { app } from "../shared/app.js";
-import { post } from "../shared/api.js";
-import { count, element } from "../shared/format.js";
-import { jobs } from "../jobs/jobs.js";
+import { element } from "../shared/element.js";
+import { count } from "../shared/format.js";
 import { Part } from "../shared/part.js";
+import { errorText } from "../shared/request.js";
 
-class Reembedding extends Part {
-  #words = element("p", { className: "quiet" });
+export class Reembedding extends Part {
+  #help = element("p", { className: "quiet" });
   #button = element("button", { className: "outlined", textContent: "Embed the memory again" });
   #note = element("p", { className: "setting-note problem", role: "status" });
 
   start() {
-    this.replaceChildren(element("h4", { textContent: "Re-embedding" }), this.#words, this.#button, this.#note, element("halo-jobs", { kind: "reembed" }));
+    this.replaceChildren(element("h4", { textContent: "Re-embedding" }), this.#help, this.#button, this.#note, new JobList("reembed"));
     this.#button.onclick = () => this.#begin();
-    this.follow(app, "status", () => this.#draw());
-    this.follow(jobs, "change", () => this.#draw());
+    this.follow(app.program, ["status", "jobs"], () => this.#draw());
     this.#draw();
   }
 
   #draw() {
-    const memory = app.status?.memory;
-    const missing = memory ? ` ${count(memory.missing_vectors)} of ${count(memory.chunks - memory.deleted)} chunks are without a vector of ${memory.embedder}.` : "";
-    this.#words.textContent = `Search goes on with the old vectors until all are new; it can be stopped and goes on where it was.${missing}`;
-    this.#button.disabled = jobs.all.some(({ kind, state }) => kind === "reembed" && state === "running");
+    const memory = app.program.status?.memory;
+    const missing = memory ? ` ${count(memory.missing_vectors)} of ${count(memory.chunks - memory.deleted)} chunks have no vector of ${memory.embedder} yet.` : "";
+    this.#help.textContent = `Search uses the old vectors until all are new. You can stop at any time and continue later.${missing}`;
+    this.#button.disabled = app.program.jobs.some(({ kind, state }) => kind === "reembed" && state === "running");
   }
 
   async #begin() {
     this.#note.textContent = "";
     try {
-      jobs.add(await post("/api/reembed"));
+      app.program.addJob(await programApi.reembed());
     } catch (error) {
-      this.#note.textContent = error.message;
+      this.#note.textContent = errorText(error);
     }
   }
 }

@@ -1,8 +1,13 @@
-// One setting with its name, help, default, range, and what came of saving it.
+// One setting with its name, help, default, range, and the result of saving it.
 
-import { count, element } from "../shared/format.js";
+/** @import { Setting, SettingValue } from "../shared/records.js" */
+/** @import { SettingStore } from "./setting-stores.js" */
+import { element } from "../shared/element.js";
+import { count } from "../shared/format.js";
+import { errorText } from "../shared/request.js";
 import { editorFor } from "./setting-editors.js";
 
+/** @type {Record<string, string>} */
 const WORDS = { url: "URL", api: "API", gpu: "GPU", mb: "MB" };
 
 export class SettingField {
@@ -15,7 +20,12 @@ export class SettingField {
   #reset = element("button", { className: "link" });
   isChanged = false;
 
-  // Deferred fields wait for a button, because half of a change would not work.
+  /**
+   * Deferred fields wait for a button, because part of a change would not work.
+   * @param {Setting} setting
+   * @param {SettingStore} store
+   * @param {{ isDeferred: boolean }} options
+   */
   constructor(setting, store, { isDeferred }) {
     this.#setting = setting;
     this.#store = store;
@@ -42,6 +52,7 @@ export class SettingField {
     this.#origin.textContent = this.#store.origin(this.name);
   }
 
+  /** @param {string} text */
   tell(text, isProblem = false) {
     this.#note.textContent = text;
     this.#note.classList.toggle("problem", isProblem);
@@ -51,9 +62,9 @@ export class SettingField {
   #build() {
     const { name, help } = this.#setting;
     const id = `setting-${name}`;
-    Object.assign(this.#editor.input, { id });
+    this.#editor.input.id = id;
     this.#editor.input.setAttribute("aria-describedby", `${id}-help`);
-    this.#editor.input.addEventListener("change", () => this.#change());
+    this.#editor.input.onchange = () => this.#change();
     this.#reset.textContent = "Reset";
     this.#reset.setAttribute("aria-label", `Reset ${name}`);
     this.#reset.onclick = () => this.#attempt(() => this.#store.reset(name));
@@ -68,43 +79,51 @@ export class SettingField {
 
   #change() {
     this.isChanged = true;
-    // Beside the name, not below: nothing may move while the button is being pressed.
+    // Beside the name, not below: nothing may move while the button is pressed.
     if (this.#isDeferred) this.#origin.textContent = "not applied yet";
     else this.#attempt(() => this.#store.save({ [this.name]: this.read() }));
   }
 
+  /** @param {() => Promise<string>} action */
   async #attempt(action) {
     try {
       const text = await action();
       this.show();
       this.tell(text);
     } catch (error) {
-      this.tell(error.message, true);
+      this.tell(errorText(error), true);
     }
   }
 }
 
-// "generation.max_tokens" is "Max tokens".
+/**
+ * "generation.max_tokens" is "Max tokens".
+ * @param {string} name
+ */
 function inWords(name) {
   const words = name.split(".")[1].replace(/^is_/u, "").split("_").map((word) => WORDS[word] ?? word).join(" ");
   return words[0].toUpperCase() + words.slice(1);
 }
 
+/** @param {Setting} setting */
 function limits({ type, allowed, default: byDefault }) {
+  /** @type {string[]} */
   const parts = [];
   if (/number/u.test(type)) parts.push(grouped(allowed[0].toUpperCase() + allowed.slice(1)));
   if (type === "list of texts") parts.push("One per line, with \\n for a line break");
-  parts.push(parts.length ? `by default ${shown(byDefault)}.` : `By default ${shown(byDefault)}.`);
+  parts.push(`${parts.length ? "default" : "Default"}: ${shown(byDefault)}.`);
   return parts.join("; ");
 }
 
+/** @param {string} text */
 const grouped = (text) => text.replaceAll(/\d{5,}/gu, (digits) => count(digits));
 
+/** @param {SettingValue} value */
 function shown(value) {
   if (value === true) return "on";
   if (value === false) return "off";
   if (value === "") return "empty";
-  if (value === null || value.length === 0) return "none";
   if (typeof value === "number") return grouped(String(value));
+  if (value === null || value.length === 0) return "none";
   return [value].flat().map((text) => `“${text.replace(/\.$/u, "")}”`).join(", ");
 }

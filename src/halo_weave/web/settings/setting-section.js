@@ -1,28 +1,55 @@
 // The fields of one section. The model's and the embedder's are applied together, since one without the other fails.
 
-import { element } from "../shared/format.js";
+/** @import { Setting } from "../shared/records.js" */
+/** @import { SettingStore } from "./setting-stores.js" */
+import { EngineOutcome } from "../engine/engine-outcome.js";
+import { element } from "../shared/element.js";
+import { errorText } from "../shared/request.js";
+import { Reembedding } from "./reembedding.js";
 import { SettingField } from "./setting-field.js";
-import "../engine/engine-outcome.js";
-import "./reembedding.js";
 
-const DEFERRED = {
-  engine: "Applying loads the model anew.",
-  embedder: "With another embedder, embed the memory again below.",
-};
+const DEFERRED = new Map([
+  ["engine", "Apply reloads the model."],
+  ["embedder", "After you change the embedder, embed the memory again below."],
+]);
 
+/** A field whose value cannot be used. */
+class FieldError extends Error {
+  /**
+   * @param {string} message
+   * @param {SettingField} field
+   */
+  constructor(message, field) {
+    super(message);
+    this.field = field;
+  }
+}
+
+/**
+ * @param {string} section
+ * @param {Setting[]} settings
+ * @param {SettingStore} store
+ */
 export function settingSection(section, settings, store) {
-  const isDeferred = section in DEFERRED;
-  const fields = settings.map((setting) => new SettingField(setting, store, { isDeferred }));
+  const hint = DEFERRED.get(section);
+  const fields = settings.map((setting) => new SettingField(setting, store, { isDeferred: hint !== undefined }));
   const root = element("div", {}, ...fields.map((field) => field.root));
-  if (isDeferred) root.append(applying(section, fields, store));
-  if (section === "embedder") root.append(element("halo-reembedding"));
+  if (hint !== undefined) root.append(applying(section, hint, fields, store));
+  if (section === "embedder") root.append(new Reembedding());
   return root;
 }
 
-function applying(section, fields, store) {
+/**
+ * @param {string} section
+ * @param {string} hint
+ * @param {SettingField[]} fields
+ * @param {SettingStore} store
+ */
+function applying(section, hint, fields, store) {
   const note = element("p", { className: "setting-note", role: "status" });
   const button = element("button", { className: "primary", textContent: "Apply" });
   const outcome = element("div");
+  /** @param {string} text */
   const tell = (text, isProblem = false) => {
     note.textContent = text;
     note.classList.toggle("problem", isProblem);
@@ -39,22 +66,24 @@ function applying(section, fields, store) {
         field.tell("");
       }
       tell(section === "engine" ? "" : text);
-      if (section === "engine") outcome.append(element("halo-engine-outcome", { saved: text }));
+      if (section === "engine") outcome.append(new EngineOutcome(text));
     } catch (error) {
-      const meant = error.field ?? changed.find(({ name }) => error.message.includes(name));
-      meant?.tell(error.message, true);
+      const problem = errorText(error);
+      const meant = error instanceof FieldError ? error.field : changed.find(({ name }) => problem.includes(name));
+      meant?.tell(problem, true);
       meant?.root.scrollIntoView({ block: "nearest" });
-      tell(meant ? "Nothing was changed." : error.message, true);
+      tell(meant ? "Nothing was changed." : problem, true);
     }
     button.disabled = false;
   };
-  return element("div", { className: "applying" }, button, element("span", { className: "quiet", textContent: DEFERRED[section] }), note, outcome);
+  return element("div", { className: "applying" }, button, element("span", { className: "quiet", textContent: hint }), note, outcome);
 }
 
+/** @param {SettingField} field */
 function valueOf(field) {
   try {
     return field.read();
   } catch (error) {
-    throw Object.assign(error, { field });
+    throw new FieldError(errorText(error), field);
   }
 }

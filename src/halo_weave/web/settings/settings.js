@@ -1,18 +1,23 @@
 // All settings, of the program or of this window only, in sections.
 
+/** @import { Setting } from "../shared/records.js" */
 import { app } from "../shared/app.js";
-import { element } from "../shared/format.js";
+import { element } from "../shared/element.js";
 import { Part } from "../shared/part.js";
+import { errorText } from "../shared/request.js";
+import { Appearance } from "./appearance.js";
+import { CaptureSwitch } from "./capture.js";
 import { settingSection } from "./setting-section.js";
 import { ProgramStore, WindowStore, sectionOf } from "./setting-stores.js";
-import "./appearance.js";
-import "./capture.js";
 
+/** @typedef {"program" | "window"} Mode whose settings are shown */
+
+/** @type {Record<string, string>} */
 const TITLES = {
   appearance: "Page and names",
   chat: "System prompt",
   generation: "Generation",
-  weave: "Budget and return",
+  weave: "Budget and resurrection",
   brightness: "Brightness",
   preview: "Preview",
   reflection: "Reflection",
@@ -24,14 +29,20 @@ const TITLES = {
   capture: "Capture",
 };
 
-class Settings extends Part {
+/** Sections that are elements of their own.
+ * @type {Record<string, (new () => Part) | undefined>}
+ */
+const ELEMENTS = { appearance: Appearance, capture: CaptureSwitch };
+
+export class Settings extends Part {
   #program = new ProgramStore();
   #stores = { program: this.#program, window: new WindowStore(this.#program) };
+  /** @type {Mode} */
   #mode = "program";
   #section = "appearance";
-  #modes = element("div", { className: "switch", role: "group", "aria-label": "Which settings" });
+  #modes = element("div", { className: "switch", role: "group", "aria-label": "Settings of" });
   #find = element("input", { type: "search", className: "field", placeholder: "Find a setting", "aria-label": "Find a setting" });
-  #nav = element("nav", { "aria-label": "Sections of the settings" });
+  #nav = element("nav", { "aria-label": "Sections" });
   #fields = element("div", { className: "setting-fields" });
 
   start() {
@@ -45,7 +56,7 @@ class Settings extends Part {
     try {
       await this.#program.load();
     } catch (error) {
-      this.#fields.replaceChildren(element("p", { className: "problem", textContent: error.message }));
+      this.#fields.replaceChildren(element("p", { className: "problem", textContent: errorText(error) }));
       return;
     }
     this.#draw();
@@ -55,6 +66,7 @@ class Settings extends Part {
     const present = [...new Set(this.#stores[this.#mode].settings.map(({ name }) => sectionOf(name)))];
     const own = this.#mode === "program" ? ["appearance", ...present, "capture"] : [...present, "capture"];
     const places = Object.keys(TITLES);
+    /** @param {string} name */
     const place = (name) => (places.includes(name) ? places.indexOf(name) : places.length);
     return own.sort((a, b) => place(a) - place(b));
   }
@@ -67,25 +79,33 @@ class Settings extends Part {
     const links = sections.map((name) => this.#link(name, !words && name === this.#section));
     this.#nav.replaceChildren(...links);
     const shown = words ? sections : [this.#section];
-    const views = shown.map((name) => this.#view(name, words)).filter(Boolean);
-    this.#fields.replaceChildren(...(views.length ? views : [element("p", { className: "quiet", textContent: "No setting is called like this." })]));
+    const views = shown.map((name) => this.#view(name, words)).filter((view) => view !== null);
+    this.#fields.replaceChildren(...(views.length ? views : [element("p", { className: "quiet", textContent: "No setting found." })]));
   }
 
   #drawModes() {
     const windowName = app.model.info?.name;
+    /**
+     * @param {Mode} name
+     * @param {string} textContent
+     */
     const mode = (name, textContent) => {
       const button = element("button", { textContent, "aria-pressed": String(name === this.#mode) });
       button.onclick = () => {
         this.#mode = name;
         this.#draw();
-        this.#modes.querySelector('[aria-pressed="true"]').focus();
+        focusOn(this.#modes, '[aria-pressed="true"]');
       };
       return button;
     };
     this.#modes.replaceChildren(mode("program", "Program"), ...(windowName ? [mode("window", "This window only")] : []));
-    this.#modes.title = windowName ? `This window is ${windowName}.` : "";
+    this.#modes.title = windowName ? `This window: ${windowName}` : "";
   }
 
+  /**
+   * @param {string} name
+   * @param {boolean} isCurrent
+   */
   #link(name, isCurrent) {
     const button = element("button", { className: "item", textContent: TITLES[name] ?? name });
     if (isCurrent) button.setAttribute("aria-current", "true");
@@ -94,21 +114,35 @@ class Settings extends Part {
       this.#find.value = "";
       this.#draw();
       this.#fields.scrollTop = 0;
-      this.#nav.querySelector('[aria-current="true"]').focus();
+      focusOn(this.#nav, '[aria-current="true"]');
     };
     return button;
   }
 
-  // Null if nothing in the section fits the words.
+  /**
+   * Null if nothing in the section matches.
+   * @param {string} section
+   * @param {string} words
+   */
   #view(section, words) {
-    const fits = ({ name, help }) => !words || `${name} ${help}`.toLowerCase().replaceAll("_", " ").includes(words.replaceAll("_", " "));
+    /** @param {Setting} setting */
+    const matches = ({ name, help }) => !words || `${name} ${help}`.toLowerCase().replaceAll("_", " ").includes(words.replaceAll("_", " "));
     const store = this.#stores[this.#mode];
-    const settings = store.settings.filter((setting) => sectionOf(setting.name) === section && fits(setting));
-    const isOwnElement = section === "appearance" || section === "capture";
-    if (isOwnElement ? words && !TITLES[section].toLowerCase().includes(words) : !settings.length) return null;
-    const content = isOwnElement ? element(`halo-${section}`) : settingSection(section, settings, store);
-    return element("section", {}, element("h3", { textContent: TITLES[section] ?? section }), content);
+    const settings = store.settings.filter((setting) => sectionOf(setting.name) === section && matches(setting));
+    const title = TITLES[section] ?? section;
+    const Own = ELEMENTS[section];
+    if (Own ? words && !title.toLowerCase().includes(words) : !settings.length) return null;
+    return element("section", {}, element("h3", { textContent: title }), Own ? new Own() : settingSection(section, settings, store));
   }
+}
+
+/**
+ * @param {Element} root
+ * @param {string} selector
+ */
+function focusOn(root, selector) {
+  const found = root.querySelector(selector);
+  if (found instanceof HTMLElement) found.focus();
 }
 
 customElements.define("halo-settings", Settings);

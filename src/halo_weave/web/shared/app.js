@@ -1,147 +1,121 @@
-// What the parts of the page share: the open window, the program's status, and ways to tell the person something.
+// The page as a whole: the open window, the program, the view, and the connections that keep them up to date.
 
+/** @import { PageEvents, View } from "./events.js" */
+/** @import { ProgramNews, WindowNews } from "./records.js" */
+import { HeatMap } from "../brightness/heat-map.js";
+import { programApi, windowApi } from "./api.js";
 import { Connection } from "./connection.js";
-import { WindowModel } from "./model.js";
-import { get, windowApi } from "./api.js";
+import { Emitter } from "./emitter.js";
+import { say } from "./notices.js";
+import { ProgramModel } from "./program-model.js";
+import { WindowModel } from "./window-model.js";
 
-class App extends EventTarget {
+/** @extends {Emitter<PageEvents>} */
+class App extends Emitter {
   model = new WindowModel();
-  status = null; // of the program: engine, memory, jobs
-  view = localStorage.getItem("halo-view") ?? "read";
-  isLost = false; // whether the server was away, and this tab has not heard since what became of its window
+  program = new ProgramModel();
+  heat = new HeatMap();
+  /** @type {View} */
+  #view = localStorage.getItem("halo-view") === "weave" ? "weave" : "read";
+  #isLost = false;
+  /** @type {Connection<WindowNews> | null} */
   #connection = null;
-  #windowId = null;
+  #windowId = "";
 
+  /** Empty before the first window is open. */
   get windowId() {
     return this.#windowId;
+  }
+
+  get view() {
+    return this.#view;
+  }
+
+  /** Whether the server was away, and this tab does not know yet what happened to its window meanwhile. */
+  get isLost() {
+    return this.#isLost;
   }
 
   get api() {
     return windowApi(this.#windowId, () => this.model.seen);
   }
 
-  // Switch to a window. The model object stays the same; it tells "reset".
+  /**
+   * Switch to a window. The model stays the same object; it emits "reset".
+   * @param {string} id
+   */
   open(id) {
     this.#connection?.close();
     this.#windowId = id;
     localStorage.setItem("halo-window", id);
-    this.model.seen = undefined;
-    this.isLost = false;
+    this.model.leave();
+    this.#isLost = false;
+    /** @type {Connection<WindowNews>} */
     const connection = new Connection(`/api/windows/${encodeURIComponent(id)}/events`, () => this.model.seen);
-    let isFirst = true;
-    connection.addEventListener("message", ({ detail }) => {
-      if (this.#connection !== connection) return;
-      if (detail.state) this.model.applyState(detail.state);
-      if (detail.events) this.model.applyEvents(detail.events);
-      if (isFirst || this.isLost) this.#setLost(false);
-      isFirst = false;
-    });
-    connection.addEventListener("lost", () => this.#setLost(true));
-    connection.addEventListener("ended", ({ detail }) => {
-      if (this.isLost) this.#setLost(false);
-      const action = { label: "Open it again", run: () => this.open(id) };
-      this.say(`This window is not followed any more: ${detail || "the server ended it"}.`, { action, seconds: 600 });
-    });
     this.#connection = connection;
-    this.#tell("window", id);
+    const until = { signal: connection.signal };
+    let isFirst = true;
+    connection.on("news", ({ state, events }) => {
+      if (state) this.model.applyState(state);
+      if (events) this.model.applyEvents(events);
+      if (isFirst || this.#isLost) this.#setLost(false);
+      isFirst = false;
+    }, until);
+    connection.on("lost", () => this.#setLost(true), until);
+    connection.on("ended", (reason) => {
+      if (this.#isLost) this.#setLost(false);
+      const action = { label: "Reopen", run: () => this.open(id) };
+      say(`This window no longer updates: ${reason || "the server closed it"}.`, { action, seconds: 600 });
+    }, until);
+    this.emit("window", id);
   }
 
   followProgram() {
+    /** @type {Connection<ProgramNews>} */
     const connection = new Connection("/api/events");
-    connection.addEventListener("message", ({ detail }) => {
-      const news = detail.state ? ["status", "windows", "jobs"].map((kind) => ({ kind, data: detail.state[kind] })) : (detail.events ?? []);
-      for (const { kind, data } of news) {
-        if (kind === "status") this.setStatus(data);
-        else this.#tell(`program-${kind}`, data);
-      }
-    });
-    connection.addEventListener("open", () => {
+    const until = { signal: connection.signal };
+    connection.on("news", (news) => this.program.apply(news), until);
+    connection.on("open", () => {
       this.#connection?.hurry();
       this.refreshStatus();
-    });
+    }, until);
   }
 
   async refreshStatus() {
-    const before = this.status;
+    const before = this.program.status;
     try {
-      const status = await get("/api/status");
-      if (this.status === before) this.setStatus(status); // else an event came meanwhile, and it may be newer
-    } catch (error) {
-      this.#tell("lost");
+      const status = await programApi.status();
+      if (this.program.status === before) this.program.setStatus(status); // else an event came meanwhile, and it may be newer
+    } catch {
+      this.emit("lost");
     }
   }
 
-  setStatus(status) {
-    this.status = status;
-    this.#tell("status", status);
-  }
-
+  /** @param {View} view */
   setView(view) {
-    this.view = view;
+    this.#view = view;
     localStorage.setItem("halo-view", view);
-    this.#tell("view", view);
+    this.emit("view", view);
   }
 
-  // Leave the past that the timeline shows, if it shows one.
+  /** Leave the past that the timeline shows, if it shows one. */
   showNow() {
-    this.#tell("now");
+    this.emit("now");
   }
 
-  // Scroll to a chunk, by its key as text ("12.0.user").
+  /**
+   * Scroll to a chunk.
+   * @param {string} key as text ("12.0.user")
+   */
   jumpTo(key) {
-    this.#tell("jump", key);
+    this.emit("jump", key);
   }
 
-  // Do something that may be refused; the server's sentence is shown.
-  async attempt(action) {
-    try {
-      return await action();
-    } catch (error) {
-      this.say(error.message, { isError: true });
-      return undefined;
-    }
-  }
-
-  // A short message; `action` is {label, run} for a button in it.
-  say(text, { isError = false, action = null, seconds = 8 } = {}) {
-    const toast = document.createElement("div");
-    toast.className = isError ? "toast error" : "toast";
-    const words = document.createElement("p");
-    words.textContent = text;
-    toast.append(words);
-    const end = () => toast.remove();
-    if (action) {
-      const button = document.createElement("button");
-      button.className = "outlined";
-      button.textContent = action.label;
-      button.onclick = () => {
-        end();
-        action.run();
-      };
-      toast.append(button);
-    }
-    const close = document.createElement("button");
-    close.setAttribute("aria-label", "Dismiss");
-    close.textContent = "×";
-    close.onclick = end;
-    toast.append(close);
-    document.getElementById("toasts").append(toast);
-    this.announce(text);
-    setTimeout(end, 1000 * seconds);
-  }
-
-  // For a screen reader; the transcript itself is no live region.
-  announce(text) {
-    document.getElementById("announcer").textContent = text;
-  }
-
+  /** @param {boolean} isLost */
   #setLost(isLost) {
-    this.isLost = isLost;
-    this.#tell(isLost ? "lost" : "connected");
-  }
-
-  #tell(type, detail) {
-    this.dispatchEvent(new CustomEvent(type, { detail }));
+    this.#isLost = isLost;
+    if (isLost) this.emit("lost");
+    else this.emit("connected");
   }
 }
 

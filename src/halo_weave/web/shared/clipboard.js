@@ -1,16 +1,20 @@
 // Copying. Browsers offer their clipboard only to pages that came over HTTPS or from this machine; elsewhere a selected
 // text can still be copied as a person would do it.
 
-import { app } from "./app.js";
-import { element } from "./format.js";
+import { element } from "./element.js";
+import { say } from "./notices.js";
 
-// Whether it was copied; if not, the person has been told.
+/**
+ * Whether it was copied; if not, the person has been told.
+ * @param {string} text
+ */
 export async function copyText(text) {
   const isCopied = (await viaClipboard(text)) || viaSelection(text);
-  if (!isCopied) app.say("The browser did not allow copying here. Select the text and press Ctrl+C.", { isError: true });
+  if (!isCopied) say("The browser does not allow copying here. Select the text and press Ctrl+C.", { isError: true });
   return isCopied;
 }
 
+/** @param {string} text */
 async function viaClipboard(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -20,6 +24,7 @@ async function viaClipboard(text) {
   }
 }
 
+/** @param {string} text */
 function viaSelection(text) {
   const focused = document.activeElement;
   const ranges = selectedRanges();
@@ -27,24 +32,23 @@ function viaSelection(text) {
   document.body.append(box);
   box.focus({ preventScroll: true });
   box.select();
-  let isCopied = false;
   try {
-    isCopied = document.execCommand("copy");
+    return document.execCommand("copy");
   } finally {
     box.remove();
-    focused?.focus({ preventScroll: true });
+    if (focused instanceof HTMLElement) focused.focus({ preventScroll: true });
     select(ranges);
   }
-  return isCopied;
 }
 
 function selectedRanges() {
   const selection = getSelection();
-  return Array.from({ length: selection.rangeCount }, (_, place) => selection.getRangeAt(place).cloneRange());
+  return Array.from({ length: selection?.rangeCount ?? 0 }, (_, place) => selection?.getRangeAt(place).cloneRange());
 }
 
+/** @param {(Range | undefined)[]} ranges */
 function select(ranges) {
   const selection = getSelection();
-  selection.removeAllRanges();
-  for (const range of ranges) selection.addRange(range);
+  selection?.removeAllRanges();
+  for (const range of ranges) if (range) selection?.addRange(range);
 }

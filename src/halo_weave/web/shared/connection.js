@@ -1,59 +1,82 @@
-// A WebSocket that comes back by itself and goes on exactly where it was.
+// A WebSocket that comes back by itself and continues after the last event that is known.
+
+/** @import { ConnectionEvents } from "./events.js" */
+import { Emitter } from "./emitter.js";
+import { pause } from "./waiting.js";
 
 const SHORTEST_WAIT = 300;
 const LONGEST_WAIT = 5000;
 const FINAL = new Set([4001, 4002, 4003, 4404]); // the window was closed, cannot be opened, too many tabs, or no such window
 
-export class Connection extends EventTarget {
+/**
+ * @template News
+ * @extends {Emitter<ConnectionEvents<News>>}
+ */
+export class Connection extends Emitter {
   #path;
   #seen;
+  /** @type {WebSocket | null} */
   #socket = null;
   #wait = SHORTEST_WAIT;
-  #waiting = null; // the timer of the next try
-  #isClosed = false;
+  /** @type {AbortController | null} */
+  #waiting = null; // for the next try
+  #life = new AbortController();
 
-  // `seen` gives the number of the last event that is known, or undefined for a fresh start.
-  constructor(path, seen) {
+  /**
+   * @param {string} path
+   * @param {() => number | undefined} [seen] the number of the last event that is known, or undefined for a fresh start
+   */
+  constructor(path, seen = () => undefined) {
     super();
     this.#path = path;
     this.#seen = seen;
     this.#open();
   }
 
+  /** Aborted when the connection was closed or ended for good. */
+  get signal() {
+    return this.#life.signal;
+  }
+
   close() {
-    this.#isClosed = true;
+    this.#life.abort();
+    this.#waiting?.abort();
     this.#socket?.close();
   }
 
-  // Do not wait any longer: there are signs that the server is back.
+  /** Do not wait any longer: there are signs that the server is back. */
   hurry() {
-    if (this.#waiting !== null) this.#open();
+    this.#waiting?.abort();
   }
 
   #open() {
-    clearTimeout(this.#waiting);
-    this.#waiting = null;
-    if (this.#isClosed) return;
-    const seen = this.#seen?.();
+    if (this.signal.aborted) return;
+    const seen = this.#seen();
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
     const query = seen === undefined ? "" : `?since=${seen}`;
     const socket = new WebSocket(`${scheme}//${location.host}${this.#path}${query}`);
     this.#socket = socket;
     socket.onopen = () => {
       this.#wait = SHORTEST_WAIT;
-      this.dispatchEvent(new CustomEvent("open"));
+      this.emit("open", undefined);
     };
-    socket.onmessage = (message) => this.dispatchEvent(new CustomEvent("message", { detail: JSON.parse(message.data) }));
+    socket.onmessage = (message) => this.emit("news", JSON.parse(message.data));
     socket.onclose = ({ code, reason }) => {
-      if (this.#isClosed || this.#socket !== socket) return;
+      if (this.signal.aborted || this.#socket !== socket) return;
       if (FINAL.has(code)) {
-        this.#isClosed = true;
-        this.dispatchEvent(new CustomEvent("ended", { detail: reason }));
-        return;
-      }
-      this.dispatchEvent(new CustomEvent("lost"));
-      this.#waiting = setTimeout(() => this.#open(), this.#wait);
-      this.#wait = Math.min(2 * this.#wait, LONGEST_WAIT);
+        this.emit("ended", reason);
+        this.#life.abort();
+      } else this.#openLater();
     };
+  }
+
+  async #openLater() {
+    this.emit("lost", undefined);
+    this.#waiting = new AbortController();
+    const wait = this.#wait;
+    this.#wait = Math.min(2 * wait, LONGEST_WAIT);
+    await pause(wait, this.#waiting.signal);
+    this.#waiting = null;
+    this.#open();
   }
 }

@@ -1,7 +1,8 @@
-// Whether single letters act as keys outside of text fields. Whoever speaks to the machine can switch them off.
+// Whether single letters act as keys outside text fields. People who dictate can switch them off.
 
-const PLACE = "halo-letter-keys";
+const STORAGE_KEY = "halo-letter-keys";
 
-export const hasLetterKeys = () => localStorage.getItem(PLACE) !== "off";
+export const hasLetterKeys = () => localStorage.getItem(STORAGE_KEY) !== "off";
 
-export const setLetterKeys = (isOn) => localStorage.setItem(PLACE, isOn ? "on" : "off");
+/** @param {boolean} isOn */
+export const setLetterKeys = (isOn) => localStorage.setItem(STORAGE_KEY, isOn ? "on" : "off");

@@ -1,12 +1,14 @@
-// Dark, light, or as the system has it. Loaded before the rest, so that the page is not painted twice.
+// Dark, light, or like the system. Loaded before the rest, so that the page is not painted twice. Its listeners live as
+// long as the page.
 
-const PLACE = "halo-theme";
+const STORAGE_KEY = "halo-theme";
 const prefersLight = matchMedia("(prefers-color-scheme: light)");
 
-export const themeChoice = () => localStorage.getItem(PLACE) ?? "system";
+export const themeChoice = () => localStorage.getItem(STORAGE_KEY) ?? "system";
 
+/** @param {string} choice dark, light or system */
 export function chooseTheme(choice) {
-  localStorage.setItem(PLACE, choice);
+  localStorage.setItem(STORAGE_KEY, choice);
   apply();
 }
 
@@ -18,4 +20,4 @@ function apply() {
 
 apply();
 prefersLight.addEventListener("change", apply);
-addEventListener("storage", ({ key }) => key === PLACE && apply());
+addEventListener("storage", ({ key }) => key === STORAGE_KEY && apply());

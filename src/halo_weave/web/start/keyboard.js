@@ -1,48 +1,58 @@
-// The keys that work everywhere on the page; what an element handled itself is left alone.
+// The keys that work everywhere on the page, unless an element has handled them.
 
-import { app } from "../shared/app.js";
 import { openDialog } from "../dialogs/dialogs.js";
-import { toggleGraveyard } from "../graveyard/graveyard.js";
+import { toggleGraveyard } from "../graveyard/panel.js";
+import { app } from "../shared/app.js";
 import { hasLetterKeys } from "../shared/letter-keys.js";
+import { attempt } from "../shared/notices.js";
+import { Part } from "../shared/part.js";
 
+/** @type {Record<string, (() => void) | undefined>} */
 const WITH_CONTROL = {
   k: () => openDialog("search"),
   "/": () => openDialog("help"),
   Enter: () => regenerate(),
 };
 
-const PLAIN = {
+/** @type {Record<string, (() => void) | undefined>} */
+const LETTERS = {
   g: () => toggleGraveyard(),
   n: () => openDialog("notes"),
   m: () => openDialog("tree"),
   w: () => app.setView(app.view === "weave" ? "read" : "weave"),
-  p: () => app.dispatchEvent(new CustomEvent("pin")),
+  p: () => app.emit("pin"),
 };
+
+/** Has nothing to show. */
+export class Keyboard extends Part {
+  start() {
+    this.listen(document, "keydown", (event) => {
+      if (event.defaultPrevented || event.isComposing || event.repeat) return;
+      const action = actionFor(event);
+      if (!action) return;
+      event.preventDefault();
+      action();
+    });
+  }
+}
+
+/** @param {KeyboardEvent} event */
+function actionFor(event) {
+  const isInDialog = document.querySelector("dialog[open]") !== null;
+  if (event.altKey) return undefined;
+  if (event.ctrlKey || event.metaKey) return isInDialog && event.key === "Enter" ? undefined : WITH_CONTROL[event.key];
+  if (isInDialog) return undefined;
+  if (event.key === "Escape") return app.model.isBusy ? () => void attempt(() => app.api.stop()) : undefined;
+  if (!hasLetterKeys() || isTextField(event.target) || event.shiftKey) return undefined;
+  return LETTERS[event.key.toLowerCase()];
+}
 
 function regenerate() {
   app.showNow();
-  app.attempt(() => app.api.regenerate());
+  attempt(() => app.api.regenerate());
 }
 
-const isForWriting = (target) => target.closest?.("input, textarea, select, [contenteditable]") !== null;
+/** @param {EventTarget | null} target */
+const isTextField = (target) => target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
 
-function actionFor(event) {
-  const isInDialog = document.querySelector("dialog[open]") !== null;
-  if (event.altKey) return null;
-  if (event.ctrlKey || event.metaKey) {
-    const isAllowed = !isInDialog || event.key !== "Enter";
-    return isAllowed ? WITH_CONTROL[event.key] : null;
-  }
-  if (isInDialog) return null;
-  if (event.key === "Escape") return app.model.isBusy ? () => app.attempt(() => app.api.stop()) : null;
-  if (!hasLetterKeys() || isForWriting(event.target) || event.shiftKey) return null;
-  return PLAIN[event.key.toLowerCase()];
-}
-
-document.addEventListener("keydown", (event) => {
-  if (event.defaultPrevented || event.isComposing || event.repeat) return;
-  const action = actionFor(event);
-  if (!action) return;
-  event.preventDefault();
-  action();
-});
+customElements.define("halo-keyboard", Keyboard);

@@ -1,41 +1,44 @@
-// The page's first step, tried until it succeeds. While it fails, the page says why and when it will try again.
+// The page's first step, repeated until it succeeds. While it fails, the page says why and when it will try again.
 
-import { element } from "../shared/format.js";
+import { element } from "../shared/element.js";
+import { errorText } from "../shared/request.js";
+import { pause } from "../shared/waiting.js";
 
 const FIRST_PAUSE_S = 1;
 const LONGEST_PAUSE_S = 30;
+const COUNTED_EVERY_MS = 250;
 
-// Run `action` until it succeeds; `place` is where a problem is shown meanwhile.
+/**
+ * Run `action` until it succeeds.
+ * @param {() => Promise<void>} action
+ * @param {Element} place where a problem is shown meanwhile
+ */
 export async function untilStarted(action, place) {
-  for (let pause = FIRST_PAUSE_S; ; pause = Math.min(2 * pause, LONGEST_PAUSE_S)) {
+  for (let seconds = FIRST_PAUSE_S; ; seconds = Math.min(2 * seconds, LONGEST_PAUSE_S)) {
     try {
       return await action();
     } catch (error) {
-      await shownPause(error, pause, place);
+      await countdown(errorText(error), seconds, place);
     }
   }
 }
 
-// Ends after so many seconds, or when the person asks.
-function shownPause(error, pause, place) {
+/**
+ * Ends after so many seconds, or when the person asks.
+ * @param {string} problem
+ * @param {number} seconds
+ * @param {Element} place
+ */
+async function countdown(problem, seconds, place) {
+  const skipped = new AbortController();
   const when = element("span", { className: "quiet" });
-  const now = element("button", { className: "outlined", textContent: "Try now" });
-  const view = element("div", { className: "start-problem" }, element("p", { role: "alert", textContent: `The page could not start: ${error.message}` }), when, now);
-  return new Promise((resolve) => {
-    const until = Date.now() + 1000 * pause;
-    const end = () => {
-      clearInterval(timer);
-      view.remove();
-      resolve();
-    };
-    const tell = () => {
-      const left = Math.ceil((until - Date.now()) / 1000);
-      if (left <= 0) end();
-      else when.textContent = `Trying again in ${left} s.`;
-    };
-    const timer = setInterval(tell, 250);
-    now.onclick = end;
-    tell();
-    place.append(view);
-  });
+  const now = element("button", { className: "outlined", textContent: "Try now", onclick: () => skipped.abort() });
+  const view = element("div", { className: "start-problem" }, element("p", { role: "alert", textContent: `The page could not start: ${problem}` }), when, now);
+  place.append(view);
+  const until = Date.now() + 1000 * seconds;
+  while (Date.now() < until && !skipped.signal.aborted) {
+    when.textContent = `Trying again in ${Math.ceil((until - Date.now()) / 1000)} s.`;
+    await pause(COUNTED_EVERY_MS, skipped.signal);
+  }
+  view.remove();
 }

@@ -1,5 +1,7 @@
 // What this page has seen of the windows, moment by moment. All of it together has a limit in bytes: the oldest moments
-// of the window that was looked at longest ago go first.
+// of the window that was shown longest ago go first.
+
+/** @import { Moment } from "../shared/events.js" */
 
 const MOMENT_BYTES = 200;
 const CHUNK_BYTES = 300;
@@ -9,8 +11,10 @@ export class Moments {
   #mostBytes;
   #mostOfWindow;
   #bytes = 0;
-  #windows = new Map(); // moments by window id; the window that was looked at last stands last
+  /** @type {Map<string, Moment[]>} */
+  #windows = new Map(); // by window id; the window that was shown last stands last
 
+  /** @param {{ mostBytes: number, mostOfWindow: number }} limits */
   constructor({ mostBytes, mostOfWindow }) {
     this.#mostBytes = mostBytes;
     this.#mostOfWindow = mostOfWindow;
@@ -20,7 +24,10 @@ export class Moments {
     return this.#bytes;
   }
 
-  // The moments of a window that is looked at now, the newest last.
+  /**
+   * The moments of the window that is shown now, the newest last.
+   * @param {string} id
+   */
   of(id) {
     const moments = this.#windows.get(id) ?? [];
     this.#windows.delete(id);
@@ -28,17 +35,23 @@ export class Moments {
     return moments;
   }
 
-  // The newest moment of the window that is looked at stays, however large it is.
+  /**
+   * The newest moment of the window that is shown stays, however large it is.
+   * @param {string} id
+   * @param {Moment} moment
+   */
   add(id, moment) {
     const moments = this.of(id);
     moments.push(moment);
     this.#bytes += bytesOf(moment);
     if (moments.length > this.#mostOfWindow) this.#dropOldest(moments);
-    while (this.#bytes > this.#mostBytes && this.#dropLeastLookedAt());
+    while (this.#bytes > this.#mostBytes && this.#dropLeastRecent());
   }
 
-  #dropLeastLookedAt() {
-    const [id, moments] = this.#windows.entries().next().value;
+  #dropLeastRecent() {
+    const [oldest] = this.#windows;
+    if (!oldest) return false;
+    const [id, moments] = oldest;
     const isLast = this.#windows.size === 1;
     if (isLast && moments.length === 1) return false;
     if (moments.length) this.#dropOldest(moments);
@@ -46,9 +59,12 @@ export class Moments {
     return true;
   }
 
+  /** @param {Moment[]} moments */
   #dropOldest(moments) {
-    this.#bytes -= bytesOf(moments.shift());
+    const oldest = moments.shift();
+    if (oldest) this.#bytes -= bytesOf(oldest);
   }
 }
 
+/** @param {Moment} moment */
 const bytesOf = ({ chunks }) => chunks.reduce((sum, { pieces }) => sum + CHUNK_BYTES + TOKEN_BYTES * pieces.length, MOMENT_BYTES);

@@ -1,15 +1,14 @@
-// What an empty window says.
+// What an empty window shows.
 
 import { app } from "../shared/app.js";
-import { element } from "../shared/format.js";
+import { element } from "../shared/element.js";
+
+const IDEA =
+  "Write a message to begin. While the model answers, the passages it pays attention to stay bright. When the context is full, the least useful passages move to the memory, word for word. They return to their place when you need them, in this window or any other.";
+const BUNDLED = "The bundled model is very small and often wrong. To use your own, start with --model your.gguf, or with --engine URL for a server.";
 
 export function welcome() {
-  const words = element(
-    "div",
-    { className: "welcome" },
-    element("h2", { textContent: "One conversation that never ends" }),
-    element("p", { textContent: "Say something. What the model looks at while it answers shines; when its context is full, what says least fades from it, word for word, into the memory. When it matters again it comes back at its place, in this window or any other." }),
-  );
-  if (app.status?.engine?.is_bundled) words.append(element("p", { className: "quiet", textContent: "The bundled model is very small and often wrong. Start with --model your.gguf, or --engine URL for a server, to use your own." }));
-  return words;
+  const view = element("div", { className: "welcome" }, element("h2", { textContent: "One conversation that never ends" }), element("p", { textContent: IDEA }));
+  if (app.program.status?.engine.is_bundled) view.append(element("p", { className: "quiet", textContent: BUNDLED }));
+  return view;
 }

@@ -1,46 +1,55 @@
 // The reply under way. In the read view only its last block is rendered again as it grows.
 
+/** @import { Writing } from "../shared/window-model.js" */
 import { app } from "../shared/app.js";
-import { element } from "../shared/format.js";
+import { element } from "../shared/element.js";
 import { names } from "../shared/names.js";
-import { lastBlockStart, rendered } from "../shared/rendering.js";
-import { makeUsable } from "./turn-view.js";
+import { Part } from "../shared/part.js";
+import { makeUsable } from "./markdown-view.js";
+import { lastBlockStart, rendered } from "./rendering.js";
 
 const RENDER_EVERY = 150;
 
-export class WritingView extends HTMLElement {
+export class WritingView extends Part {
   #text = "";
   #node = document.createTextNode("");
   #done = 0; // characters whose blocks are rendered for good
-  #timer = null;
-  #settled;
-  #last;
+  #isDue = false;
+  #settled = element("div", { className: "rendered" });
+  #last = element("div", { className: "rendered" });
 
-  connectedCallback() {
-    if (this.#settled) return;
-    this.#settled = element("div", { className: "rendered" });
-    this.#last = element("div", { className: "rendered" });
-    this.append(
+  start() {
+    this.#isDue = false;
+    this.replaceChildren(
       element("header", {}, element("strong", { textContent: names().assistant }), element("span", { className: "quiet now" })),
       element("p", { className: "words" }, this.#node, element("span", { className: "cursor", "aria-hidden": "true" })),
       element("div", { className: "both" }, this.#settled, this.#last),
     );
-  }
-
-  // The whole of it, or nothing if there is no reply under way.
-  show(writing) {
-    const text = writing ? writing.pieces.join("") : "";
-    const isShown = Boolean(writing) && !this.hidden && text === this.#text;
-    this.hidden = !writing;
-    if (isShown) return this.#schedule();
-    this.#text = text;
-    this.#node.data = this.#text;
-    this.#done = 0;
-    this.#settled?.replaceChildren();
-    this.#last?.replaceChildren();
     this.#schedule();
   }
 
+  /**
+   * The whole of it, or nothing if there is no reply under way.
+   * @param {Writing | null} writing
+   */
+  show(writing) {
+    const text = writing ? writing.pieces.join("") : "";
+    const isShown = Boolean(writing) && !this.hidden && text === this.#text;
+    this.toggleAttribute("hidden", !writing);
+    if (!isShown) {
+      this.#text = text;
+      this.#node.data = text;
+      this.#done = 0;
+      this.#settled.replaceChildren();
+      this.#last.replaceChildren();
+    }
+    this.#schedule();
+  }
+
+  /**
+   * @param {string} text
+   * @param {Writing | null} writing the whole of it
+   */
   add(text, writing) {
     if (this.hidden || !writing) {
       this.show(writing);
@@ -52,28 +61,34 @@ export class WritingView extends HTMLElement {
   }
 
   #schedule() {
-    if (app.view !== "read" || this.hidden || !this.#text || this.#timer) return;
-    this.#timer = setTimeout(() => this.#render(), RENDER_EVERY);
+    if (app.view !== "read" || this.hidden || !this.#text || this.#isDue || !this.isConnected) return;
+    this.#isDue = true;
+    this.later(RENDER_EVERY, () => this.#render());
   }
 
   async #render() {
     const text = this.#text;
     const start = lastBlockStart(text);
-    if (start > this.#done) {
-      const from = this.#done;
-      const html = await rendered(text.slice(from, start));
-      if (html !== null && this.#text.startsWith(text) && this.#done === from) {
-        const part = element("div");
-        part.innerHTML = html; // sanitised by the server
-        makeUsable(part);
-        this.#settled.append(part);
-        this.#done = start;
-      }
-    }
+    if (start > this.#done) await this.#settle(text, start);
     const html = await rendered(text.slice(this.#done));
-    this.#timer = null;
+    this.#isDue = false;
     if (this.#text.startsWith(text) && html !== null && !this.hidden) this.#last.innerHTML = html;
     if (this.#text !== text) this.#schedule();
+  }
+
+  /**
+   * @param {string} text
+   * @param {number} end of the blocks that will not change any more
+   */
+  async #settle(text, end) {
+    const from = this.#done;
+    const html = await rendered(text.slice(from, end));
+    if (html === null || !this.#text.startsWith(text) || this.#done !== from) return;
+    const part = element("div");
+    part.innerHTML = html; // sanitised by the server
+    makeUsable(part, this);
+    this.#settled.append(part);
+    this.#done = end;
   }
 }
 

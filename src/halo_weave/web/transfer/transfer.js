@@ -1,81 +1,102 @@
 // Export, import and backup of the whole memory.
 
-import { jobs } from "../jobs/jobs.js";
-import { post, upload } from "../shared/api.js";
-import { bytes, element } from "../shared/format.js";
+import { JobList } from "../jobs/job-list.js";
+import { programApi } from "../shared/api.js";
+import { app } from "../shared/app.js";
+import { element } from "../shared/element.js";
+import { bytes } from "../shared/format.js";
 import { Part } from "../shared/part.js";
+import { errorText } from "../shared/request.js";
 
-class Transfer extends Part {
+export class Transfer extends Part {
   #picker = element("input", { type: "file", className: "unseen", "aria-label": "File to import", tabIndex: -1 });
   #zone = element("div", { className: "drop" });
   #note = element("p", { role: "status", className: "quiet" });
 
   start() {
     const choose = element("button", { className: "outlined", textContent: "Choose a file", onclick: () => this.#picker.click() });
-    this.#zone.append(choose, element("span", { className: "quiet", textContent: "or drop it here" }), this.#picker);
+    this.#zone.replaceChildren(choose, element("span", { className: "quiet", textContent: "or drop it here" }), this.#picker);
     this.replaceChildren(
-      part("Export", "Everything that was ever said, with notes and memory tree, in one file of JSON lines. Importing it into an empty memory gives the same memory again.", ...this.#offer("Download the export", "export")),
+      part("Export", "All messages, notes and the memory tree in one file of JSON lines. Import it into an empty memory to get the same memory again.", ...this.#offer("Download the export", "export")),
       part(
         "Import",
-        "Takes an export of this program, or of the browser Halo Weave. What is there already stays; all of the file is taken or nothing. Imported turns enter the memory, not the context.",
+        "Accepts an export of this program or of the browser version of Halo Weave. Existing content stays. If any part of the file is invalid, nothing is imported. Imported turns go to the memory, not to the context.",
         this.#zone,
         this.#note,
-        element("halo-jobs", { kind: "import" }),
+        new JobList("import"),
       ),
-      part("Backup", "A copy of the memory's database, with everything in it: windows, vectors, settings of windows. To go back to it, start with --db and its path.", ...this.#offer("Download a backup", "backup")),
+      part("Backup", "A copy of the whole database, including windows with their settings, and vectors. To use it, start with --db and its path.", ...this.#offer("Download a backup", "backup")),
     );
-    this.#picker.onchange = () => this.#send(this.#picker.files[0]);
-    this.follow(this, "dragover", (event) => this.#hover(event, true));
-    this.follow(this, "dragleave", (event) => this.#hover(event, false));
-    this.follow(this, "drop", (event) => {
+    this.#picker.onchange = () => this.#send(this.#picker.files?.[0]);
+    this.listen(this, "dragover", (event) => this.#hover(event, true));
+    this.listen(this, "dragleave", (event) => this.#hover(event, false));
+    this.listen(this, "drop", (event) => {
       this.#hover(event, false);
-      this.#send(event.dataTransfer.files[0]);
+      this.#send(event.dataTransfer?.files[0]);
     });
   }
 
+  /**
+   * @param {DragEvent} event
+   * @param {boolean} isOver
+   */
   #hover(event, isOver) {
     event.preventDefault();
     this.#zone.classList.toggle("over", isOver);
   }
 
+  /** @param {File | undefined} file */
   async #send(file) {
     this.#picker.value = "";
     if (!file) return;
-    this.#tell(this.#note, `Sending ${file.name} (${bytes(file.size)})…`);
+    this.#tell(this.#note, `Uploading ${file.name} (${bytes(file.size)})…`);
     try {
-      jobs.add(await upload("/api/import", file));
+      app.program.addJob(await programApi.import(file));
       this.#tell(this.#note, "");
     } catch (error) {
-      this.#tell(this.#note, error.message, true);
+      this.#tell(this.#note, errorText(error), true);
     }
   }
 
-  // A button that has the server make a file, and what came of it.
+  /**
+   * A button that makes the server create a file, and a note for the result.
+   * @param {string} label
+   * @param {"export" | "backup"} kind
+   */
   #offer(label, kind) {
     const note = element("p", { role: "status", className: "quiet" });
     const button = element("button", { className: "outlined", textContent: label });
     button.onclick = async () => {
       button.disabled = true;
-      this.#tell(note, `Making the ${kind}…`);
+      this.#tell(note, `Preparing the ${kind}…`);
       try {
-        const { link, name, bytes: size } = await post(`/api/${kind}`);
+        const { link, name, bytes: size } = await programApi.makeFile(kind);
         // The browser itself fetches it and writes it to the disk, however large it is.
         element("a", { href: link, download: name }).click();
         this.#tell(note, `The browser is downloading ${name} (${bytes(size)}).`);
       } catch (error) {
-        this.#tell(note, error.message, true);
+        this.#tell(note, errorText(error), true);
       }
       button.disabled = false;
     };
     return [button, note];
   }
 
+  /**
+   * @param {HTMLElement} note
+   * @param {string} text
+   */
   #tell(note, text, isError = false) {
     note.textContent = text;
     note.classList.toggle("problem", isError);
   }
 }
 
+/**
+ * @param {string} title
+ * @param {string} words
+ * @param {...HTMLElement} content
+ */
 const part = (title, words, ...content) => element("section", {}, element("h3", { textContent: title }), element("p", { className: "quiet", textContent: words }), ...content);
 
 customElements.define("halo-transfer", Transfer);

@@ -1,26 +1,22 @@
-// Deleting from the memory tree, with the way back.
+// Deleting from the memory tree, with a way to undo it.
 
-import { app } from "../shared/app.js";
-import { post } from "../shared/api.js";
+import { treeApi } from "../shared/api.js";
 import { count } from "../shared/format.js";
+import { attempt, say } from "../shared/notices.js";
 
-// `from` is the element that asks; it tells the tree what changed.
-export async function deleteEntries(from, path, recursive) {
-  const answer = await app.attempt(() => post("/api/tree/delete", { path, recursive }));
+/**
+ * @param {string} path
+ * @param {{ isRecursive: boolean, changed: (path: string) => void }} options `changed` is told which entry to show then,
+ *   or an empty path for none
+ */
+export async function deleteEntries(path, { isRecursive, changed }) {
+  const answer = await attempt(() => treeApi.delete(path, isRecursive));
   if (!answer) return;
-  const tree = from.closest("halo-tree");
   const { paths } = answer;
-  app.say(`Deleted: ${paths.length === 1 ? paths[0] : `${count(paths.length)} entries under ${path}`}.`, {
-    action: { label: "Undo", run: () => bringBack(tree, paths) },
-    seconds: 30,
-  });
-  changed(tree, "");
+  const undo = async () => {
+    const undone = await attempt(() => treeApi.undelete(paths));
+    if (undone !== undefined) changed(paths[0]);
+  };
+  say(`Deleted ${paths.length === 1 ? paths[0] : `${count(paths.length)} entries under ${path}`}.`, { action: { label: "Undo", run: undo }, seconds: 30 });
+  changed("");
 }
-
-async function bringBack(tree, paths) {
-  const answer = await app.attempt(() => post("/api/tree/undelete", { paths }));
-  if (answer) changed(tree, paths[0]);
-}
-
-// The entry at `path` is to be shown; none if it is empty.
-export const changed = (from, path) => from?.dispatchEvent(new CustomEvent("tree-changed", { bubbles: true, detail: path }));

@@ -1,33 +1,41 @@
 // The list of windows: switch, begin, rename, close, delete.
 
+/** @import { WindowEntry } from "../shared/records.js" */
+/** @import { ShownEntry } from "./window-row.js" */
+import { programApi } from "../shared/api.js";
 import { app } from "../shared/app.js";
-import { get, post } from "../shared/api.js";
-import { element } from "../shared/format.js";
-import { Part, arrange } from "../shared/part.js";
+import { arrange } from "../shared/arrange.js";
+import { element } from "../shared/element.js";
+import { attempt } from "../shared/notices.js";
+import { Part } from "../shared/part.js";
 import { WindowRow } from "./window-row.js";
 
-class Windows extends Part {
+export class Windows extends Part {
+  /** @type {readonly WindowEntry[]} */
   #entries = [];
+  /** @type {Map<string, WindowRow>} */
   #rows = new Map(); // by id
   #list = element("div", { role: "list" });
 
   start() {
     const begin = element("button", { className: "item new-window", textContent: "+ New window", onclick: () => this.#begin() });
     this.replaceChildren(element("section", {}, element("h2", { textContent: "Windows" }), this.#list, begin));
-    this.follow(app, "program-windows", ({ detail }) => this.#take(detail));
+    this.follow(app.program, "windows", (entries) => this.#take(entries));
     this.follow(app, "connected", () => this.#load());
     this.follow(app, "window", () => this.#draw());
-    this.follow(app.model, "reset meta status", () => this.#draw());
-    this.follow(this, "window-gone", ({ detail }) => this.#leave(detail));
+    this.follow(app.model, ["reset", "meta", "status"], () => this.#draw());
+    this.hear("window-gone", (id) => this.#leave(id));
     this.#load();
   }
 
   async #load() {
-    const entries = await get("/api/windows").catch(() => null); // the page says elsewhere that the server is away
-    if (entries) this.#take(entries);
+    const entries = await programApi.windows().catch(() => null); // the page says elsewhere that the server is away
+    if (entries) app.program.setWindows(entries);
   }
 
+  /** @param {readonly WindowEntry[]} entries */
   #take(entries) {
+    /** @param {readonly WindowEntry[]} list */
     const isMissing = (list) => !list.some(({ id }) => id === app.windowId);
     const wasDeleted = !isMissing(this.#entries) && isMissing(entries); // by another tab
     this.#entries = entries;
@@ -47,7 +55,11 @@ class Windows extends Part {
     arrange(this.#list, rows);
   }
 
-  // This tab knows its own window better than the list does.
+  /**
+   * This tab knows its own window better than the list does.
+   * @param {WindowEntry} entry
+   * @returns {ShownEntry}
+   */
   #asSeenHere(entry) {
     const isCurrent = entry.id === app.windowId;
     const isOnly = this.#entries.length === 1;
@@ -57,7 +69,7 @@ class Windows extends Part {
   }
 
   async #begin() {
-    const state = await app.attempt(() => post("/api/windows", { name: this.#freeName() }));
+    const state = await attempt(() => programApi.newWindow(this.#freeName()));
     if (!state) return;
     app.open(state.id);
     await this.#load();
@@ -72,6 +84,7 @@ class Windows extends Part {
     return `Window ${number}`;
   }
 
+  /** @param {string} id */
   async #leave(id) {
     if (id !== app.windowId) return;
     const other = this.#entries.find((entry) => entry.id !== id);
