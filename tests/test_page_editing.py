@@ -164,7 +164,7 @@ def test_what_is_undeleted_in_the_memory_alone_is_reported_and_can_be_resurrecte
         grave = tab.graves.filter(has_text="What is a hurdy-gurdy?").last
         grave.get_by_role("button", name=re.compile("^Undelete")).click()
         expect(grave.get_by_role("button", name=re.compile("^Undelete: You"))).to_have_count(0)
-        told = tab.toasts.filter(has_text="in the memory again, but not in the context of this window")
+        told = tab.toasts.filter(has_text="Restored to the memory, but not to the context of this window")
         told.get_by_role("button", name="Resurrect").click()
         expect(tab.chunks.filter(has_text="What is a hurdy-gurdy?").first).to_be_in_viewport()
 

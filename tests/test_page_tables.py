@@ -86,7 +86,7 @@ def test_a_table_that_is_too_wide_scrolls_in_its_own_box(tab: Tab) -> None:
 
 
 def test_no_class_of_the_layout_reaches_into_markdown(tab: Tab) -> None:
-    css = (resources.files("halo_weave") / "web" / "layout.css").read_text(encoding="utf-8")
+    css = (resources.files("halo_weave") / "web" / "shared" / "layout.css").read_text(encoding="utf-8")
     names = sorted({*re.findall(r"\.([a-z][a-z-]*)", css), "left", "align-left"} - {"quiet"})
     aligned = ["right", "align-right", "center", "align-center"]
     row = table_of(tab, TABLE).locator("tr").last
