@@ -46,7 +46,7 @@ def tab(request: pytest.FixtureRequest, echo_server: Process, browser: Browser, 
 
 def table_of(tab: Tab, text: str) -> Locator:
     tab.say(text)
-    table = tab.turns.locator("table").last
+    table = tab.page.locator("article.turn.user").last.locator("table")  # not one of an earlier test
     expect(table).to_be_visible()
     return table
 
