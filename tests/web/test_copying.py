@@ -45,6 +45,6 @@ def test_the_page_says_that_it_could_not_copy(echo_server: Process, browser: Bro
         expect(tab.toasts).to_have_count(1)
         copy_code(tab)
         expect(tab.toasts).to_have_text(
-            ["The browser did not allow copying here. Select the text and press Ctrl+C.×"] * 2
+            ["The browser does not allow copying here. Select the text and press Ctrl+C.×"] * 2
         )
         expect(tab.turn(0).get_by_role("button", name="Copied")).to_have_count(0)

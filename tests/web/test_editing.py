@@ -128,7 +128,7 @@ def test_delete_asks_for_what_was_pointed_at_and_says_what_went(echo_server: Pro
         assert [url.split("/")[-2] for url in asked] == [key]
         tab.toasts.get_by_role("button", name="Dismiss").click()
         tab.do(question, "Delete")
-        expect(tab.toasts).to_contain_text(f"Deleted the question and its answer: {passages - 3} passages.")
+        expect(tab.toasts).to_contain_text(f"Deleted the question and its answer ({passages - 3} passages).")
         expect(tab.turns).to_have_count(2)
 
 
@@ -160,11 +160,11 @@ def test_what_is_undeleted_in_the_memory_alone_is_reported_and_can_be_resurrecte
         tab.do(tab.chunks.first, "Delete")
         expect(tab.turns).to_have_count(2)
         echo_server.call("POST", f"/api/windows/{window}/close")
-        tab.toasts.get_by_role("button", name="Open it again").click()
+        tab.toasts.get_by_role("button", name="Reopen").click()
         grave = tab.graves.filter(has_text="What is a hurdy-gurdy?").last
         grave.get_by_role("button", name=re.compile("^Undelete")).click()
         expect(grave.get_by_role("button", name=re.compile("^Undelete: You"))).to_have_count(0)
-        told = tab.toasts.filter(has_text="in the memory again, but not in the context of this window")
+        told = tab.toasts.filter(has_text="Restored to the memory, but not to the context of this window")
         told.get_by_role("button", name="Resurrect").click()
         expect(tab.chunks.filter(has_text="What is a hurdy-gurdy?").first).to_be_in_viewport()
 

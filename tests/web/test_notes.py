@@ -44,7 +44,7 @@ def test_notes_are_checked_while_typing_saved_undone_and_restored(echo_server: P
         editor = open_notes(tab)
         expect(editor).to_have_value('{\n  "cat": "Mia"\n}')
         expect(button(tab, "Save")).to_be_disabled()
-        for wrong, why in (('{"cat": ', "This is no JSON yet"), ("[1]", "one JSON object")):
+        for wrong, why in (('{"cat": ', "This is not valid JSON yet"), ("[1]", "one JSON object")):
             editor.fill(wrong)
             expect(tab.dialog.locator(".notes-note")).to_contain_text(why)
             expect(button(tab, "Save")).to_be_disabled()
@@ -94,10 +94,10 @@ def test_a_change_of_somebody_else_is_shown_and_never_written_over_unasked(
         editor.fill('{"n": "mine"}')
         echo_server.call("POST", "/api/notes/patch", {"filter": ".n = 3"})
         button(tab, "Save").click()
-        expect(tab.dialog.locator(".notes-note")).to_contain_text("The notes were changed meanwhile")
+        expect(tab.dialog.locator(".notes-note")).to_contain_text("The notes were changed in the meantime")
         expect(editor).to_have_value('{"n": "mine"}')
         assert saved(echo_server) == {"n": 3}
-        button(tab, "Save mine over them").click()
+        button(tab, "Overwrite with mine").click()
         expect(tab.dialog.locator(".notes-note")).to_contain_text("Saved as version")
         assert saved(echo_server) == {"n": "mine"}
 

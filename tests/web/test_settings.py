@@ -117,7 +117,7 @@ def test_a_model_that_stays_because_the_new_one_failed_is_named(echo_server: Pro
         told = tab.page.evaluate(
             """async () => {
               const folder = document.querySelector('script[src$="main.js"]').src.replace("main.js", "");
-              const { engineFailure } = await import(`${folder}engine-outcome.js`);
+              const { engineFailure } = await import(`${folder}engine/engine-outcome.js`);
               const old = { state: "ready", text: "ready", model: "old.gguf" };
               const failed = { ...old, failure: "new.gguf is damaged." };
               return [old, failed, { ...old, state: "away", text: "No such file" }].map(engineFailure);

@@ -46,7 +46,7 @@ def tab(request: pytest.FixtureRequest, echo_server: Process, browser: Browser, 
 
 def table_of(tab: Tab, text: str) -> Locator:
     tab.say(text)
-    table = tab.turns.locator("table").last
+    table = tab.page.locator("article.turn.user").last.locator("table")  # not one of an earlier test
     expect(table).to_be_visible()
     return table
 
@@ -86,7 +86,7 @@ def test_a_table_that_is_too_wide_scrolls_in_its_own_box(tab: Tab) -> None:
 
 
 def test_no_class_of_the_layout_reaches_into_markdown(tab: Tab) -> None:
-    css = (resources.files("halo_weave") / "web" / "layout.css").read_text(encoding="utf-8")
+    css = (resources.files("halo_weave") / "web" / "shared" / "layout.css").read_text(encoding="utf-8")
     names = sorted({*re.findall(r"\.([a-z][a-z-]*)", css), "left", "align-left"} - {"quiet"})
     aligned = ["right", "align-right", "center", "align-center"]
     row = table_of(tab, TABLE).locator("tr").last

@@ -63,7 +63,7 @@ def test_a_window_closed_in_one_tab_is_not_opened_again_by_the_other(echo_server
         entries = {entry["id"]: entry["is_open"] for entry in echo_server.call("GET", "/api/windows")}
         assert not entries[window]
         assert kept in entries
-        other.toasts.get_by_role("button", name="Open it again").click()
+        other.toasts.get_by_role("button", name="Reopen").click()
         expect(other.page.locator("#window-name")).to_have_text("to be closed")
         other.say("Here again")
         expect(one.toasts).to_have_count(0)
@@ -106,9 +106,9 @@ def test_a_server_that_ends_and_is_started_again_loses_nothing(
             tab.say("Said before the end")
             tab.box.fill("Typed before the end")
             process.end(ending)
-            expect(tab.page.locator("#engine-text")).to_have_text("the server does not answer")
+            expect(tab.page.locator("#engine-text")).to_have_text("the server is not responding")
             tab.box.press("Enter")
-            expect(tab.toasts).to_contain_text("The server does not answer")
+            expect(tab.toasts).to_contain_text("The server is not responding")
             expect(tab.box).to_have_value("Typed before the end")
             with running(tmp_path, *ECHO, "--port", port) as again:
                 expect(tab.page.locator("#engine")).to_have_attribute("data-state", "ready")
@@ -136,9 +136,9 @@ def test_the_page_says_ready_only_when_it_has_heard_of_its_window_again(tmp_path
             # From the next connection on; the page has one already.
             tab.page.route_web_socket(re.compile("/api/windows/.*/events"), lambda socket: held.append(socket))
             process.end(signal.SIGKILL)
-            expect(tab.page.locator("#engine-text")).to_have_text("the server does not answer")
+            expect(tab.page.locator("#engine-text")).to_have_text("the server is not responding")
             with running(tmp_path, *ECHO, "--port", port):
-                expect(tab.page.locator("#engine-text")).to_have_text("connecting to this window again")
+                expect(tab.page.locator("#engine-text")).to_have_text("reconnecting to this window")
                 tab.send("Typed too early")
                 expect(tab.toasts).to_contain_text("try again when it has caught up")
                 expect(tab.box).to_have_value("Typed too early")
@@ -220,7 +220,7 @@ def test_what_is_typed_before_there_is_a_window_stays_in_the_box(tmp_path: Path,
             page.goto(process.address)
             tab = Tab(page)
             tab.send("Typed at once")
-            expect(tab.toasts).to_contain_text("still being opened")
+            expect(tab.toasts).to_contain_text("still opening")
             is_holding = False
             for route in held:
                 route.continue_()

@@ -9,7 +9,7 @@ from support.servers.processes import Process
 
 
 def slider(tab: Tab) -> Locator:
-    return tab.page.get_by_role("slider", name="The context as it was")
+    return tab.page.get_by_role("slider", name="Earlier context")
 
 
 def go_to(tab: Tab, name: str) -> None:
@@ -102,7 +102,7 @@ def test_what_the_timeline_keeps_is_bounded_over_all_windows(echo_server: Proces
         kept = tab.page.evaluate(
             """async () => {
               const folder = document.querySelector('script[src$="main.js"]').src.replace("main.js", "");
-              const { Moments } = await import(`${folder}moments.js`);
+              const { Moments } = await import(`${folder}timeline/moments.js`);
               const chunk = { pieces: new Array(100).fill("word") };
               const one = new Moments({ mostBytes: Infinity, mostOfWindow: 9 });
               one.add("any", { chunks: [chunk] });

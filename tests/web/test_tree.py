@@ -47,7 +47,7 @@ def test_an_entry_is_made_edited_compared_and_restored(echo_server: Process, bro
         tree.get_by_label("Path").fill("Edited / Plan")
         editor = tree.get_by_label("Content, as JSON")
         editor.fill('{"goal": ')
-        expect(tree.get_by_text("This is not JSON yet")).to_be_visible()
+        expect(tree.get_by_text("This is not valid JSON yet")).to_be_visible()
         expect(tree.get_by_role("button", name="Save", exact=True)).to_be_disabled()
         editor.fill(f'{{"goal": "first", "big": {BIG}}}')
         tree.get_by_role("button", name="Save", exact=True).click()
@@ -80,14 +80,14 @@ def test_a_deletion_can_be_undone_and_a_branch_goes_as_a_whole(echo_server: Proc
         expect(names.get_by_role("button", name="One", exact=True)).to_have_count(0)
         tab.toasts.get_by_role("button", name="Undo").click()
         expect(names.get_by_role("button", name="One", exact=True)).to_be_visible()
-        expect(tree.get_by_role("button", name="Delete with all under it")).to_have_count(0)
+        expect(tree.get_by_role("button", name="Delete with all subentries")).to_have_count(0)
         names.get_by_text("Gone", exact=True).hover()
         names.get_by_role("button", name="Delete everything under Gone", exact=True).click()
         expect(names.get_by_text("Three", exact=True)).to_have_count(0)
         expect(names.get_by_role("button", name="Gone2", exact=True)).to_be_visible()
         tab.toasts.get_by_role("button", name="Undo").last.click()
         expect(names.get_by_text("Three", exact=True)).to_be_visible()
-        names.get_by_role("button", name="Fold Gone/Two", exact=True).click()
+        names.get_by_role("button", name="Collapse Gone/Two", exact=True).click()
         expect(names.get_by_text("Three", exact=True)).to_have_count(0)
 
 
@@ -102,7 +102,7 @@ def test_what_somebody_else_saved_meanwhile_is_not_overwritten_unasked(echo_serv
         shown.get_by_role("button", name="Save", exact=True).click()
         expect(shown.get_by_text("is at version 2, not 1")).to_be_visible()
         assert echo_server.call("GET", "/api/tree/entry?path=Shared")["content"] == "theirs"
-        shown.get_by_role("button", name="Save mine over it").click()
+        shown.get_by_role("button", name="Overwrite with mine").click()
         expect(shown.get_by_text(re.compile("^version 3 · "))).to_be_visible()
     assert echo_server.call("GET", "/api/tree/entry?path=Shared")["content"] == "mine again"
 
@@ -116,7 +116,7 @@ def test_what_was_said_about_it_is_shown_and_found(echo_server: Process, browser
         tree.get_by_label("Search the memory tree").fill("music instrument")
         expect(tree.locator("ol .item").first).to_be_visible()
         shown = entry(tree, re.compile("^House.Harpsichord"))
-        shown.get_by_text("What was said about it").click()
+        shown.get_by_text("Related passages").click()
         expect(shown.get_by_text("The harpsichord stands in the attic.").first).to_be_visible()
 
 
@@ -150,7 +150,7 @@ def test_hostile_text_is_shown_as_text(echo_server: Process, browser: Browser, t
         shown = entry(tree, path.rpartition("/")[2])
         expect(shown.locator("h3")).to_have_text(path)
         assert text in shown.get_by_label("Content, as JSON").input_value().replace('\\"', '"')
-        shown.get_by_text("What was said about it").click()
+        shown.get_by_text("Related passages").click()
         expect(shown.locator(".grave-text").filter(has_text=text.strip()).first).to_be_visible()
         shown.get_by_text("Versions").click()
         shown.get_by_role("button", name="Compare with version 1").click()

@@ -30,7 +30,7 @@ def test_the_page_is_asked_for_anew_and_names_files_that_are_there(server: Serve
 def test_files_have_the_type_that_a_browser_demands(server: Served) -> None:
     digest = StaticFiles().digest
     assert server.http.get(f"/static/{digest}/main.js").headers["content-type"].startswith("text/javascript")
-    assert server.http.get(f"/static/{digest}/theme.css").headers["content-type"].startswith("text/css")
+    assert server.http.get(f"/static/{digest}/shared/theme.css").headers["content-type"].startswith("text/css")
 
 
 def test_a_file_of_another_digest_is_not_kept(server: Served) -> None:

@@ -1,0 +1,64 @@
+// The selected search result: its whole text, why it was found, and what can be done with it.
+
+/** @import { Hit } from "../shared/records.js" */
+import { resurrect } from "../graveyard/returning.js";
+import { app } from "../shared/app.js";
+import { keyText, turnNumber } from "../shared/chunk-key.js";
+import { element } from "../shared/element.js";
+import { Part } from "../shared/part.js";
+
+export class HitPane extends Part {
+  /** @type {Hit | null} */
+  #hit = null;
+
+  /** @param {Hit | null} hit */
+  show(hit) {
+    this.#hit = hit;
+    this.hidden = !hit;
+    if (!hit) return this.replaceChildren();
+    const text = element("div", { className: "hit-whole", textContent: hit.text, tabIndex: 0, role: "region", "aria-label": "Whole text" });
+    this.replaceChildren(text, element("div", { className: "hit-foot" }, why(hit), this.#actions(hit)));
+  }
+
+  // What Enter does: go to a chunk in context, resurrect any other.
+  async act() {
+    const hit = this.#hit;
+    if (!hit) return;
+    if (hit.is_living) {
+      this.#end();
+      app.jumpTo(keyText(hit.key));
+    } else if (await resurrect(hit.key)) this.#end();
+  }
+
+  /** @param {Hit} hit */
+  #actions(hit) {
+    const main = element("button", { className: "primary small", textContent: hit.is_living ? "Go to message ↵" : "Resurrect ↵", onclick: () => this.act() });
+    main.setAttribute("aria-label", hit.is_living ? "Go to message" : "Resurrect");
+    const actions = element("span", { className: "row" }, main);
+    if (!hit.is_living && hit.is_buried) actions.prepend(element("button", { className: "outlined small", textContent: "Show in graveyard", onclick: () => this.#showGrave(hit) }));
+    return actions;
+  }
+
+  /** @param {Hit} hit */
+  #showGrave({ key }) {
+    this.#end();
+    app.emit("graveyard-scope", { keys: [key], text: "From your search" });
+  }
+
+  #end() {
+    this.send("done");
+  }
+}
+
+/** @param {Hit} hit */
+function why({ key, similarity, word_rank: wordRank, vector_rank: vectorRank, is_wish: isWish, score }) {
+  const parts = [`turn ${turnNumber(key)}`];
+  if (similarity !== null) parts.push(`similarity ${similarity.toFixed(2)}`);
+  parts.push(wordRank ? `rank ${wordRank} by words` : "no word match");
+  parts.push(vectorRank ? `rank ${vectorRank} by meaning` : "no match by meaning");
+  if (isWish) parts.push("a preference or instruction");
+  parts.push(`score ${score.toPrecision(3)}`);
+  return element("small", { textContent: parts.join(" · ") });
+}
+
+customElements.define("halo-hit-pane", HitPane);

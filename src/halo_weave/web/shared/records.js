@@ -1,0 +1,194 @@
+// What travels between the server and the page, as types. Numbers without an upper limit (turns, positions) are decimal
+// text, times are ISO 8601 text. Types only; nothing runs.
+
+/** @typedef {"user" | "assistant" | "system"} Role */
+/** @typedef {{ turn: string, chunk: number, role: Role }} Key identity of a chunk */
+
+/**
+ * @typedef {object} Marks
+ * @property {{ name: string }} [tool] the tool that said it
+ * @property {string} [ending] why the reply ended early
+ * @property {unknown} [edited]
+ * @property {unknown} [reflection]
+ */
+
+/**
+ * A chunk in context; `pieces` and `brightness` have an entry per token.
+ * @typedef {object} ChunkRecord
+ * @property {Key} key
+ * @property {string} position
+ * @property {string} time
+ * @property {string[]} pieces
+ * @property {number[]} brightness
+ * @property {number} peak
+ * @property {boolean} is_pinned
+ * @property {boolean} is_foreign
+ * @property {string} returned
+ * @property {Marks} [marks]
+ */
+
+/** @typedef {{ system: number, pinned: number, living: number, returned: number, current: number, free: number }} Meter */
+
+/**
+ * @typedef {object} ToolCall
+ * @property {string} name empty if the call could not be read
+ * @property {string} command
+ * @property {Record<string, unknown> | null} arguments
+ * @property {string} result
+ * @property {boolean} is_error
+ * @property {number} seconds
+ * @property {string} time
+ */
+
+/** @typedef {{ decoded?: number, context?: number, generated?: number, resurrected?: number, first_token_s?: number, reply_s?: number, malformed?: number }} TurnFigures */
+
+/** @typedef {boolean | number | string | string[] | null} SettingValue */
+/** @typedef {Record<string, SettingValue>} Overrides settings of one window, by dotted names */
+
+/**
+ * Everything about a window but its chunks and the reply under way.
+ * @typedef {object} WindowInfo
+ * @property {number} event
+ * @property {string} id
+ * @property {string} name
+ * @property {string} doing
+ * @property {number} buried
+ * @property {number} tokens
+ * @property {number} budget
+ * @property {number} usable
+ * @property {number} messages
+ * @property {Overrides} overrides
+ * @property {ToolCall[]} tool_calls
+ * @property {Meter} meter
+ * @property {number | null} next_to_bury
+ * @property {Key[]} next_keys
+ * @property {number | null} queue
+ * @property {TurnFigures} stats
+ * @property {boolean} is_captured
+ */
+
+/** @typedef {WindowInfo & { chunks: ChunkRecord[], writing: string[] | null }} WindowState */
+
+/** @typedef {Partial<Pick<WindowInfo, "meter" | "tokens" | "budget" | "next_to_bury" | "next_keys">>} Fullness */
+
+/**
+ * @typedef {{ kind: "message" | "written" | "reply" | "edited", data: { chunks: ChunkRecord[] } }
+ *   | { kind: "resurrected", data: { chunks?: ChunkRecord[] } }
+ *   | { kind: "token" | "status" | "notice" | "error", data: { text: string } }
+ *   | { kind: "tool", data: ToolCall & { chunks: ChunkRecord[] } }
+ *   | { kind: "undeleted", data: { keys: Key[], chunks?: ChunkRecord[] } }
+ *   | { kind: "buried", data: { chunks: { key: Key }[] } }
+ *   | { kind: "deleted", data: { keys: Key[] } }
+ *   | { kind: "merged", data: { key: Key, gone: Key, chunk: ChunkRecord | null } }
+ *   | { kind: "pinned" | "unpinned", data: { key: Key } }
+ *   | { kind: "brightness", data: { brightness: string, attention?: string } }
+ *   | { kind: "changed", data: { name?: string, overrides?: Overrides } }
+ *   | { kind: "stats", data: TurnFigures & Fullness }
+ *   | { kind: "queue", data: { place: number | null } }} WindowChange
+ */
+/** @typedef {WindowChange & { number: number }} WindowEvent */
+/** @typedef {{ state?: WindowState, events?: WindowEvent[] }} WindowNews */
+
+/**
+ * A window in the list.
+ * @typedef {object} WindowEntry
+ * @property {string} id
+ * @property {string} name
+ * @property {string} saved_at
+ * @property {boolean} is_open
+ * @property {string} doing
+ * @property {number} tokens
+ * @property {number} messages
+ * @property {string} problem
+ */
+
+/** @typedef {{ available: boolean, why_not: string }} Ability */
+
+/**
+ * @typedef {object} EngineStatus
+ * @property {string} kind
+ * @property {string} model
+ * @property {number} context
+ * @property {number} usable
+ * @property {Ability} attention
+ * @property {Ability} editing
+ * @property {boolean} is_bundled
+ * @property {"loading" | "ready" | "away"} state
+ * @property {string} text
+ * @property {boolean} is_loading
+ * @property {string} failure
+ */
+
+/** @typedef {{ chunks: number, deleted: number, tokens: number, missing_vectors: number, bytes: number, embedder: string }} MemoryStatus */
+
+/**
+ * @typedef {object} Job
+ * @property {string} id
+ * @property {"import" | "reembed"} kind
+ * @property {string} text
+ * @property {number} done
+ * @property {number | null} total
+ * @property {number | null} seconds_left
+ * @property {"running" | "done" | "failed" | "stopped"} state
+ * @property {string | null} error
+ */
+
+/** @typedef {{ program: string, engine: EngineStatus, memory: MemoryStatus, jobs: Job[] }} Status */
+
+/** @typedef {{ kind: "status", data: Status } | { kind: "windows", data: WindowEntry[] } | { kind: "jobs", data: Job[] }} ProgramChange */
+/** @typedef {{ state?: { status: Status, windows: WindowEntry[], jobs: Job[] }, events?: ProgramChange[] }} ProgramNews */
+
+/** @typedef {{ key: Key, text: string, tokens: number, peak: number | null, reason: string, buried_at: string, is_deleted: boolean, is_superseded: boolean }} Grave */
+
+/**
+ * Buried chunks between two chunks in context; `keys` has the first of them.
+ * @typedef {{ after: Key | null, before: Key | null, chunks: number, tokens: number, from: string, to: string, keys: Key[] }} Gap
+ */
+
+/** @typedef {{ keys: Key[], question: string | null }} Deletion */
+/** @typedef {{ id: number, history: number[] }} TokenDetails */
+
+/**
+ * @typedef {object} Hit
+ * @property {Key} key
+ * @property {string} time
+ * @property {string} text
+ * @property {Role} role
+ * @property {number} score
+ * @property {number | null} similarity
+ * @property {number | null} word_rank
+ * @property {number | null} vector_rank
+ * @property {boolean} is_wish
+ * @property {boolean} is_living
+ * @property {boolean} is_buried
+ */
+
+/** @typedef {{ version: number, time: string | null, origin: string, command: string, document: string }} NotesRecord */
+/** @typedef {{ version: number, time: string, origin: string, command: string, bytes: number }} NotesVersion */
+/** @typedef {{ version: number, text: string }} NotesSaved */
+
+/** @typedef {{ heading: string, path: string, entry: object | null, children: TreeNode[] }} TreeNode */
+/** @typedef {{ key: Key, role: Role, time: string, text: string, tokens: number, similarity: number }} TreeQuote */
+/** @typedef {{ path: string, version: number, created: string, modified: string, accessed: string, document: string, snapshot: TreeQuote[] }} TreeEntryRecord */
+/** @typedef {{ path: string, modified: string, score: number }} TreeHit */
+/** @typedef {{ version: number, time: string, origin: string, is_deletion: boolean }} TreeVersion */
+
+/**
+ * @typedef {object} Setting
+ * @property {string} name
+ * @property {string} type
+ * @property {SettingValue} default
+ * @property {SettingValue} value
+ * @property {string} allowed
+ * @property {number | null} minimum
+ * @property {number | null} maximum
+ * @property {string[]} choices
+ * @property {string} help
+ * @property {string} source
+ * @property {boolean} is_secret
+ */
+
+/** @typedef {{ restart: string[], overridden: string[] }} SettingsChanged */
+/** @typedef {{ link: string, name: string, bytes: number }} Download a link that works once */
+
+export {};

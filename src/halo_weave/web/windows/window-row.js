@@ -1,0 +1,161 @@
+// One window in the list, with what can be done to it.
+
+/** @import { WindowEntry } from "../shared/records.js" */
+import { windowApi } from "../shared/api.js";
+import { app } from "../shared/app.js";
+import { element } from "../shared/element.js";
+import { count, date, timeOfDay } from "../shared/format.js";
+import { attempt } from "../shared/notices.js";
+import { Part } from "../shared/part.js";
+
+/** @typedef {WindowEntry & { isCurrent: boolean, isOnly: boolean }} ShownEntry a window as this tab sees it */
+
+export class WindowRow extends Part {
+  #id = "";
+  #title = "";
+  #isClosable = false;
+  #name = element("span", { className: "window-name" });
+  #marks = element("span", { className: "window-marks" });
+  #facts = element("small");
+  #open = element("button", { className: "item" }, this.#name, this.#marks, this.#facts);
+  #more = element("button", { className: "icon-button more", textContent: "⋯", "aria-expanded": "false" });
+  #below = element("div", { className: "window-actions", hidden: true });
+  #isRenaming = false;
+
+  start() {
+    this.setAttribute("role", "listitem");
+    if (!this.childElementCount) this.append(this.#open, this.#more, this.#below);
+    this.#open.onclick = () => app.open(this.#id);
+    this.#more.onclick = () => (this.#below.hidden ? this.#offer() : this.#fold());
+    this.listen(this, "keydown", (event) => {
+      if (event.key !== "Escape" || this.#below.hidden) return;
+      event.preventDefault();
+      event.stopPropagation(); // Esc would stop the reply
+      this.#fold();
+    });
+  }
+
+  /** @param {ShownEntry} entry */
+  show(entry) {
+    this.#id = entry.id;
+    this.#title = entry.name;
+    this.#isClosable = entry.is_open && !entry.isOnly;
+    this.#name.textContent = entry.name;
+    const facts = entry.problem ? "damaged" : `${count(entry.tokens)} tokens in context`;
+    this.#facts.textContent = entry.doing || `${shortTime(entry.saved_at)} · ${facts}`;
+    this.#facts.title = entry.problem;
+    this.#marks.replaceChildren(...marks(entry));
+    if (entry.isCurrent) this.#open.setAttribute("aria-current", "true");
+    else this.#open.removeAttribute("aria-current");
+    this.#more.setAttribute("aria-label", `Actions for ${entry.name}`);
+  }
+
+  rename() {
+    this.#fold();
+    this.#isRenaming = true;
+    const input = element("input", { className: "field", value: this.#title, maxLength: 200, "aria-label": "Name of the window" });
+    const form = element("form", { className: "renaming" }, input);
+    /** @param {boolean} isKept */
+    const end = async (isKept) => {
+      if (!this.#isRenaming) return;
+      this.#isRenaming = false;
+      const hadFocus = this.contains(document.activeElement);
+      const name = input.value.trim();
+      form.replaceWith(this.#open);
+      if (hadFocus) this.#open.focus();
+      if (isKept && name && name !== this.#title) await attempt(() => this.#api.change({ name }));
+    };
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      end(true);
+    };
+    input.onblur = () => end(true);
+    input.onkeydown = (event) => {
+      if (event.key !== "Escape") return;
+      event.preventDefault();
+      event.stopPropagation();
+      end(false);
+    };
+    this.#open.replaceWith(form);
+    input.select();
+    input.focus();
+  }
+
+  get #api() {
+    return windowApi(this.#id, () => undefined);
+  }
+
+  #offer() {
+    const actions = [action("Rename", () => this.rename())];
+    if (this.#isClosable) actions.push(action("Close", () => this.#close()));
+    actions.push(action("Delete…", () => this.#askToDelete()));
+    this.#unfold(actions);
+  }
+
+  #askToDelete() {
+    const words = element("p", { className: "quiet", textContent: "Delete this window? Its messages stay in the memory." });
+    const yes = action("Delete", () => this.#delete());
+    yes.classList.add("danger");
+    this.#unfold([words, action("Cancel", () => this.#fold()), yes]);
+  }
+
+  #close() {
+    this.#fold();
+    this.#leave();
+    return attempt(() => this.#api.close());
+  }
+
+  #delete() {
+    this.#fold();
+    this.#leave();
+    return attempt(() => this.#api.remove());
+  }
+
+  // Before it is gone, or this tab would report that somebody else closed it.
+  #leave() {
+    this.send("window-gone", this.#id);
+  }
+
+  /** @param {HTMLElement[]} parts */
+  #unfold(parts) {
+    this.#below.replaceChildren(...parts);
+    this.#below.hidden = false;
+    this.#more.setAttribute("aria-expanded", "true");
+    this.#below.querySelector("button")?.focus();
+  }
+
+  #fold() {
+    if (this.#below.contains(document.activeElement)) this.#more.focus();
+    this.#below.hidden = true;
+    this.#more.setAttribute("aria-expanded", "false");
+  }
+}
+
+/**
+ * @param {string} textContent
+ * @param {() => void} onclick
+ */
+const action = (textContent, onclick) => element("button", { className: "outlined small", textContent, onclick });
+
+/** @param {ShownEntry} entry */
+function marks({ doing, is_open: isOpen }) {
+  if (doing) return [mark("busy", "busy")];
+  return isOpen ? [mark("open", "open")] : [];
+}
+
+/**
+ * @param {string} kind
+ * @param {string} label
+ */
+const mark = (kind, label) => element("span", { className: `mark ${kind}`, role: "img", title: label, "aria-label": label });
+
+/** @param {string} iso */
+function shortTime(iso) {
+  const day = date(iso);
+  if (day === "Today") return timeOfDay(iso);
+  const yesterday = new Date();
+  yesterday.setDate(yesterday.getDate() - 1);
+  return new Date(iso).toDateString() === yesterday.toDateString() ? "yesterday" : day;
+}
+
+customElements.define("halo-window-row", WindowRow);
