@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.errors import InputError, WindowBusy
 from halo_weave.session.window.window import Window
 from support.servers.served import PATIENCE_S, Served, served, until
@@ -24,7 +25,7 @@ class Gate:
         self.begun = threading.Event()
         self.may_end = threading.Event()
 
-    def __call__(self) -> None:
+    def __call__(self, _: Cancellation) -> None:
         self.begun.set()
         assert self.may_end.wait(PATIENCE_S)
 
@@ -47,13 +48,10 @@ def test_windows_take_turns_and_are_told_their_place(server: Served) -> None:
     first, second, third = windows(server, 3)
     turns, gate, order = server.program.turns, Gate(), list[str]()
 
-    def named(name: str) -> Callable[[], None]:
-        return lambda: order.append(name)
+    def named(name: str) -> Callable[[Cancellation], None]:
+        return lambda _: order.append(name)
 
-    def first_again() -> None:
-        gate()
-
-    assert turns.submit(first, first_again) == 0
+    assert turns.submit(first, gate) == 0
     assert gate.begun.wait(PATIENCE_S)
     assert turns.submit(second, named("second")) == 1
     assert turns.submit(third, named("third")) == 2
@@ -75,8 +73,8 @@ def test_a_place_can_be_given_up(server: Served) -> None:
     first, second, third = windows(server, 3)
     turns, gate = server.program.turns, Gate()
     turns.submit(first, gate)
-    turns.submit(second, lambda: pytest.fail("It was given up."))
-    turns.submit(third, lambda: None)
+    turns.submit(second, lambda _: pytest.fail("It was given up."))
+    turns.submit(third, lambda _: None)
     server.post(f"/api/windows/{second.id}/stop", status=202)
     assert places(second)[-1] is None
     assert turns.place(third) == 1
@@ -88,7 +86,7 @@ def test_a_window_whose_turn_has_come_says_so_before_it_leaves_the_queue_and_tel
     first, second = windows(server, 2)
     turns, gate = server.program.turns, Gate()
     turns.submit(first, gate)
-    turns.submit(second, lambda: None)
+    turns.submit(second, lambda _: None)
     gate.may_end.set()
     until(lambda: not turns.is_busy(second))
     until(lambda: told(second)[-1] == ("status", ""))
@@ -103,9 +101,9 @@ def test_a_moment_s_work_that_is_no_turn_is_not_told_as_one(server: Served) -> N
         assert server.get(f"/api/windows/{window.id}")["doing"] == ""
     gate = Gate()
 
-    def answer() -> None:
-        with window.working("answering"):
-            gate()
+    def answer(cancellation: Cancellation) -> None:
+        with window.working("answering", cancellation):
+            gate(cancellation)
 
     server.program.turns.submit(window, answer)
     assert gate.begun.wait(PATIENCE_S)
@@ -146,10 +144,10 @@ def test_two_messages_at_once_are_one_too_many(tmp_path: Path) -> None:
 def test_what_fails_in_a_turn_is_told_in_its_window(server: Served) -> None:
     (window,) = windows(server, 1)
 
-    def refuse() -> None:
+    def refuse(_: Cancellation) -> None:
         raise InputError("It cannot be done.")
 
-    def break_down() -> None:
+    def break_down(_: Cancellation) -> None:
         raise ZeroDivisionError
 
     for work in (refuse, break_down):
@@ -181,8 +179,8 @@ def test_an_unexpected_failure_between_turns_is_counted_and_takes_no_later_turn_
             raise error
 
     monkeypatch.setattr(turns, "_tell_places", tell_places)
-    turns.submit(window, lambda: None)
+    turns.submit(window, lambda _: None)
     until(lambda: not turns.is_busy(window))
-    turns.submit(window, done.set)
+    turns.submit(window, lambda _: done.set())
     assert done.wait(PATIENCE_S)
     assert 'halo_background_failures_total{thread="turns"}' in server.get("/metrics").text

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.echo import EchoContext, EchoEngine, fading_attention
 from halo_weave.engine.protocol import (
     Abilities,
@@ -172,8 +173,14 @@ class FailingContext(EchoContext):
 
     has_failed = False
 
-    def generate(self, settings: GenerationSettings, positions: Iterator[int] | None = None) -> Iterator[Step]:
-        for number, step in enumerate(super().generate(settings, positions)):
+    def generate(
+        self,
+        settings: GenerationSettings,
+        positions: Iterator[int] | None = None,
+        *,
+        cancellation: Cancellation | None = None,
+    ) -> Iterator[Step]:
+        for number, step in enumerate(super().generate(settings, positions, cancellation=cancellation)):
             if number == 4 and not self.has_failed:
                 self.has_failed = True
                 raise EngineError("The model is gone.")

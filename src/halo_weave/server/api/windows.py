@@ -103,7 +103,7 @@ def _send(call: Call) -> Queued:
         raise InputError("The message is empty; nothing was sent.")
     if not window.doing:
         require_room(window, text)
-    return Queued(call.program.send(window, lambda: turn.send(window, text)))
+    return Queued(call.program.send(window, lambda cancellation: turn.send(window, text, cancellation=cancellation)))
 
 
 def _stop(call: Call) -> None:
@@ -112,26 +112,32 @@ def _stop(call: Call) -> None:
 
 def _regenerate(call: Call) -> Queued:
     window = call.feed.window
-    return Queued(call.program.send(window, lambda: actions.regenerate(window)))
+    return Queued(call.program.send(window, lambda cancellation: actions.regenerate(window, cancellation=cancellation)))
 
 
 def _continue(call: Call) -> Queued:
     window = call.feed.window
-    return Queued(call.program.send(window, lambda: turn.continue_reply(window)))
+    return Queued(
+        call.program.send(window, lambda cancellation: turn.continue_reply(window, cancellation=cancellation))
+    )
 
 
 def _reflect(call: Call) -> Queued:
     window = call.feed.window
     if not window.settings.reflection.prompt.strip():
         raise InputError("reflection.prompt is empty; there is nothing to ask.")
-    return Queued(call.program.send(window, lambda: reflection.reflect(window)))
+    return Queued(call.program.send(window, lambda cancellation: reflection.reflect(window, cancellation=cancellation)))
 
 
 def _edit(call: Call) -> Queued:
     window, text, number = call.feed.window, call.body.text, number_of_text(call.body.turn)
     if not text.strip():
         raise InputError("The message is empty; nothing was changed.")
-    return Queued(call.program.send(window, lambda: actions.edit_question(window, number, text)))
+    return Queued(
+        call.program.send(
+            window, lambda cancellation: actions.edit_question(window, number, text, cancellation=cancellation)
+        )
+    )
 
 
 def _edit_reply(call: Call) -> EditedReply:

@@ -6,6 +6,7 @@ Nothing here is lost: what is deleted or superseded is only marked so, and can b
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.errors import InputError
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.actions.rewriting import rewrite
@@ -127,18 +128,18 @@ def undelete(window: Window, keys: Sequence[ChunkKey]) -> None:
         prune_to_budget(window)
 
 
-def regenerate(window: Window) -> Reply:
+def regenerate(window: Window, *, cancellation: Cancellation | None = None) -> Reply:
     """Have the newest question answered anew; the earlier answer is superseded."""
-    with window.working("answering"):
-        return _ask_again(window, None)
+    with window.working("answering", cancellation) as cancellation:
+        return _ask_again(window, None, None, cancellation)
 
 
-def edit_question(window: Window, turn: int, text: str) -> Reply:
+def edit_question(window: Window, turn: int, text: str, *, cancellation: Cancellation | None = None) -> Reply:
     """Ask in other words; the earlier exchange is superseded."""
-    with window.working("answering"):
+    with window.working("answering", cancellation) as cancellation:
         if not text.strip():
             raise InputError("The message is empty; nothing was changed.")
-        return _ask_again(window, text, turn)
+        return _ask_again(window, text, turn, cancellation)
 
 
 def edit_reply(window: Window, turn: int, text: str) -> int:
@@ -164,7 +165,7 @@ def _delete_exchange(window: Window, turn: int) -> tuple[ChunkKey, ...]:
     return keys
 
 
-def _ask_again(window: Window, text: str | None, turn: int | None = None) -> Reply:
+def _ask_again(window: Window, text: str | None, turn: int | None, cancellation: Cancellation) -> Reply:
     catch_up(window)
     if turn is None:
         turn = None if window.newest is None else window.newest.turn_user
@@ -174,7 +175,7 @@ def _ask_again(window: Window, text: str | None, turn: int | None = None) -> Rep
     message = text or text_of(question)
     require_room(window, message)
     delete_exchange(window, turn, SUPERSEDED)
-    return turns.exchange(window, message, marks_of(question[0]))
+    return turns.exchange(window, message, marks_of(question[0]), cancellation)
 
 
 def _latest_of(chunks: Iterable[LiveChunk]) -> Newest | None:

@@ -1,10 +1,10 @@
 """Reflection: after a while of silence the model sums up its context, and the memory keeps that like all else."""
 
 import logging
-import threading
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.errors import HaloError, WindowBusy
 from halo_weave.session.turn.turn import Reply, exchange
 from halo_weave.session.window.window import Window
@@ -12,9 +12,9 @@ from halo_weave.system.background import BackgroundThread
 
 MARK = "reflection"
 """The entry of a chunk's metadata that marks question and answer."""
-_LOOK_EVERY_S, _STOP_AGAIN_S = 5.0, 0.05
-CarryOut = Callable[[Window, Callable[[], object]], object]
-"""Has something done in a window, now or later; a HaloError if it cannot be."""
+_LOOK_EVERY_S = 5.0
+CarryOut = Callable[[Window, Callable[[Cancellation], object]], object]
+"""Has something done in a window, now or later, with the cancellation it gives; a HaloError if it cannot be."""
 _log = logging.getLogger(__name__)
 
 
@@ -30,50 +30,41 @@ def is_due(window: Window) -> bool:
     )
 
 
-def reflect(window: Window) -> Reply:
+def reflect(window: Window, *, cancellation: Cancellation | None = None) -> Reply:
     """Ask for the summary now, as a message like any other that is marked."""
-    with window.working("answering"):
-        reply = exchange(window, window.settings.reflection.prompt, {MARK: True})
+    with window.working("answering", cancellation) as cancellation:
+        reply = exchange(window, window.settings.reflection.prompt, {MARK: True}, cancellation)
         window.messages_at_reflection = window.messages
         window.save()
         return reply
 
 
-def at_once(_: Window, work: Callable[[], object]) -> object:
-    return work()
-
-
 class Reflecting:
     """Looks after all open windows in a thread of its own, which also does the work unless `carry_out` has it done."""
 
-    def __init__(self, open_windows: Callable[[], Iterable[Window]], carry_out: CarryOut = at_once) -> None:
+    def __init__(self, open_windows: Callable[[], Iterable[Window]], carry_out: CarryOut | None = None) -> None:
         self._open_windows = open_windows
-        self._carry_out = carry_out
-        self._is_over = threading.Event()
+        self._carry_out: CarryOut = carry_out or (lambda _, work: work(self._end))
+        self._end = Cancellation()
         self._thread = BackgroundThread("reflection", self._work, restarts=True)
         self._thread.start()
 
     def close(self) -> None:
         """Ends a summary that this thread is at."""
-        self._is_over.set()
+        self._end.cancel()
         self._thread.give_up()
-        while self._thread.is_alive():
-            # Again and again, because a window forgets a stop that comes just before its work begins.
-            for window in self._open_windows():
-                if window.doing:
-                    window.stop()
-            self._thread.join(_STOP_AGAIN_S)
+        self._thread.join()
 
     def _work(self) -> None:
-        while not self._is_over.wait(_LOOK_EVERY_S):
+        while not self._end.wait(_LOOK_EVERY_S):
             for window in self._open_windows():
-                if is_due(window):
+                if is_due(window) and not self._end.is_cancelled:
                     self._ask(window)
 
     def _ask(self, window: Window) -> None:
-        def work() -> None:
+        def work(cancellation: Cancellation) -> None:
             try:
-                reflect(window)
+                reflect(window, cancellation=cancellation)
             except WindowBusy:
                 return  # somebody has begun to speak
             except HaloError as error:

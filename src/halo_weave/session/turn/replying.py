@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from halo_weave.engine.cancellation import Cancellation, linked
 from halo_weave.engine.protocol import FinishReason, GenerationSettings, Step
 from halo_weave.errors import EngineError, EngineStopped
 from halo_weave.records.numbers import text_of_number
@@ -72,6 +73,7 @@ class Writing:
         figures: Figures,
         begun_at: float,
         hear: Callable[[str], bool],
+        cancellation: Cancellation,
     ) -> None:
         """`hear` is given the text of each step, and says whether the model is to stop for the sake of a tool."""
         self._window = window
@@ -83,6 +85,7 @@ class Writing:
         self._figures = figures
         self._begun_at = begun_at
         self._hear = hear
+        self._cancellation = cancellation
         self._digest_at = clocks.perf_counter()
         self.written = Written()
 
@@ -91,12 +94,15 @@ class Writing:
         is_called = False
         try:
             self._read()
-            for step in self._timed(window.engine_context.generate(settings, self._places())):
-                if is_called:
-                    continue  # what comes until the engine has stopped was not said
-                is_called = self._take(step)
-                if is_called or window.is_stopped.is_set():
-                    window.engine_context.stop()  # again: the first may have come before there was anything
+            # A call of a tool ends this generation, and not the turn.
+            with linked(self._cancellation) as ended:
+                steps = window.engine_context.generate(settings, self._places(), cancellation=ended)
+                for step in self._timed(steps):
+                    if is_called:
+                        continue  # what comes until the engine has stopped was not said
+                    is_called = self._take(step)
+                    if is_called:
+                        ended.cancel()
         except EngineStopped:
             written.ending = "stopped"
         except EngineError as error:
@@ -110,18 +116,16 @@ class Writing:
 
     def _read(self) -> None:
         window, figures = self._window, self._figures
-        if window.is_stopped.is_set():
-            raise EngineStopped("The reply was stopped before anything was read for it.")
+        self._cancellation.require_going_on("The reply")
         window.log.tell("status", text=f"reading {len(self._layout.placed)} tokens")
         started = clocks.perf_counter()
-        report = window.sync(self._layout, self._opened)
+        report = window.sync(self._layout, self._opened, cancellation=self._cancellation)
         figures.engine_s += clocks.perf_counter() - started
         figures.reading_s += clocks.perf_counter() - started
         figures.context = len(self._layout.placed)
         figures.kept, figures.restored = report.kept, report.restored
         figures.decoded += report.decoded
-        if window.is_stopped.is_set():
-            raise EngineStopped("The reply was stopped before it began.")
+        self._cancellation.require_going_on("The reply")
         if window.recorder is not None:
             window.recorder.note_context(self._layout)
         window.log.tell("status", text="writing")

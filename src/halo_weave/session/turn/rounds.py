@@ -28,7 +28,18 @@ def write_round(window: Window, exchange: Exchange, journal: Journal, hear: Call
         window.scorer, layout, current=window.life.current if immune else (), room=left, scores_new=not immune
     )
     window.writing.clear()
-    writing = Writing(window, layout, opened, positions, shining, journal, exchange.figures, exchange.begun_at, hear)
+    writing = Writing(
+        window,
+        layout,
+        opened,
+        positions,
+        shining,
+        journal,
+        exchange.figures,
+        exchange.begun_at,
+        hear,
+        exchange.cancellation,
+    )
     if left and len(layout.placed) < window.usable_tokens:
         with journal:
             written = writing.run(msgspec.structs.replace(window.settings.generation, max_tokens=left))

@@ -10,6 +10,7 @@ import time as clocks
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.protocol import Engine
 from halo_weave.records.tokens import Token
 from halo_weave.session.turn.repeated_calls import is_repeated
@@ -26,7 +27,6 @@ from halo_weave.tools.calls.tags import FoundCall, TagParser
 from halo_weave.tools.registry import Called, Toolbox
 from halo_weave.tools.tool import Asker, as_json, failed
 
-_LOOK_EVERY_S = 0.02
 _SHOWN_COMMAND = 80
 _LEAST_RESULT = 16
 _LONGEST_TOKEN = 32
@@ -72,7 +72,7 @@ class ToolRounds:
         """Do what was called for, and put the results behind it."""
         calls, self._calls = self._calls, []
         for call in calls:
-            if self._window.is_stopped.is_set():
+            if self._exchange.cancellation.is_cancelled:
                 return
             self._count += 1
             started = clocks.perf_counter()
@@ -87,7 +87,7 @@ class ToolRounds:
             return Called(None, failed(f"no more than {limit} calls in one reply; go on without"))
         window.log.tell("status", text="calling a tool")
         asker = Asker(f"window {window.name}", self._exchange.user.turn, self._exchange.assistant.turn)
-        return _within(self._settings.seconds, window.is_stopped, lambda: toolbox.call(call.text, asker))
+        return _within(self._settings.seconds, self._exchange.cancellation, lambda: toolbox.call(call.text, asker))
 
     def _add_result(self, call: FoundCall, called: Called, seconds: float) -> None:
         window, exchange, outcome = self._window, self._exchange, called.outcome
@@ -129,19 +129,28 @@ class ToolRounds:
         return max(_LEAST_RESULT, min(self._settings.result_tokens, room // 3))
 
 
-def _within(seconds: float, is_stopped: threading.Event, work: Callable[[], Called]) -> Called:
+def _within(seconds: float, cancellation: Cancellation, work: Callable[[], Called]) -> Called:
     """What the work gives, or an error if it takes too long or somebody stops the reply; then it ends by itself."""
     results: list[Called] = []
-    thread = BackgroundThread("tool", lambda: results.append(work()))
-    thread.start()
-    deadline = clocks.monotonic() + seconds
-    while thread.is_alive() and clocks.monotonic() < deadline and not is_stopped.is_set():
-        thread.join(_LOOK_EVERY_S)
+    is_over = threading.Event()
+
+    def run() -> None:
+        try:
+            results.append(work())
+        finally:
+            is_over.set()
+
+    if cancellation.is_cancelled:
+        return Called(None, failed("stopped"))
+    with cancellation.on_cancel(is_over.set):
+        BackgroundThread("tool", run).start()
+        is_in_time = is_over.wait(seconds)
     if results:
         return results[0]
-    if not thread.is_alive():
-        return Called(None, failed("the tool failed inside; the log says more"))
-    return Called(None, failed("stopped" if is_stopped.is_set() else f"it took longer than {seconds:g} s"))
+    if cancellation.is_cancelled:
+        return Called(None, failed("stopped"))
+    problem = "the tool failed inside; the log says more" if is_in_time else f"it took longer than {seconds:g} s"
+    return Called(None, failed(problem))
 
 
 def _result_tokens(engine: Engine, text: str, most: int) -> Sequence[Token]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.errors import InputError
 from halo_weave.session.turn.capacity import make_room, new_tokens, prune_to_budget, tokens_of
 from halo_weave.session.turn.recalling import NOTHING, plan_recall, with_preview
@@ -42,13 +43,15 @@ class Reply(msgspec.Struct, frozen=True):
     figures: Figures
 
 
-def send(window: Window, text: str, marks: Mapping[str, Any] | None = None) -> Reply:
+def send(
+    window: Window, text: str, marks: Mapping[str, Any] | None = None, *, cancellation: Cancellation | None = None
+) -> Reply:
     """Say something in a window and have it answered; `marks` are noted with both."""
-    with window.working("answering"):
-        return exchange(window, text, marks or {})
+    with window.working("answering", cancellation) as cancellation:
+        return exchange(window, text, marks or {}, cancellation)
 
 
-def exchange(window: Window, text: str, marks: Mapping[str, Any]) -> Reply:
+def exchange(window: Window, text: str, marks: Mapping[str, Any], cancellation: Cancellation) -> Reply:
     """The same for somebody who is working on the window already."""
     begun_at, time = clocks.perf_counter(), window.clock()
     tokens = tokens_of(window, text)
@@ -59,15 +62,16 @@ def exchange(window: Window, text: str, marks: Mapping[str, Any]) -> Reply:
 
     reservation = window.memory.reserve(len(tokens) + longest + FOR_FRAMES + FOR_SAFETY)
     user, assistant = TurnKey(reservation.turn_user, "user"), TurnKey(reservation.turn_assistant, "assistant")
-    under_way = Exchange(user, assistant, time, marks, begun_at, Figures(new=new))
+    under_way = Exchange(user, assistant, time, marks, begun_at, cancellation, Figures(new=new))
 
     searching_at = clocks.perf_counter()
     cap = window.settings.weave.resurrection_cap
     budget = universal_budget(window.usable_tokens, window.life.size(), new, longest, cap=cap)
     plan = NOTHING
-    if window.settings.weave.resurrection and budget > 0:
+    if window.settings.weave.resurrection and budget > 0 and not cancellation.is_cancelled:
         window.log.tell("status", text="searching the memory")
-        plan = plan_recall(window, with_preview(window, text, tokens), budget, before=reservation.position_start)
+        message = with_preview(window, text, tokens, cancellation)
+        plan = plan_recall(window, message, budget, before=reservation.position_start, cancellation=cancellation)
     under_way.figures.search_s = clocks.perf_counter() - searching_at
 
     journal = window.journal = Journal(window.memory.store, window.id, assistant.turn)
@@ -83,9 +87,9 @@ def exchange(window: Window, text: str, marks: Mapping[str, Any]) -> Reply:
     return _answer(window, under_way, journal)
 
 
-def continue_reply(window: Window) -> Reply:
+def continue_reply(window: Window, *, cancellation: Cancellation | None = None) -> Reply:
     """Let the model write on where its newest reply ended, or begin one if there is none."""
-    with window.working("continuing"):
+    with window.working("continuing", cancellation) as cancellation:
         begun_at = clocks.perf_counter()
         catch_up(window)
         newest = window.newest
@@ -96,7 +100,7 @@ def continue_reply(window: Window) -> Reply:
         if not written and chunks_of(window, assistant):
             raise InputError(f"The newest reply in the window {window.name} is buried; bring it back to continue it.")
         time = written[0].time if written else window.clock()
-        under_way = Exchange(user, assistant, time, {}, begun_at)
+        under_way = Exchange(user, assistant, time, {}, begun_at, cancellation)
         make_room(window, len(window.life.frames.opening("assistant", time, follows_gap=False)), {user, assistant})
         journal = window.journal = Journal(window.memory.store, window.id, assistant.turn)
         journal.begin(user.turn, time, {})

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.session.turn.replying import Figures
 from halo_weave.session.window.reviving import metadata_of
 from halo_weave.session.window.window import Window
@@ -22,6 +23,7 @@ class Exchange:
     time: datetime
     marks: Mapping[str, Any]
     begun_at: float
+    cancellation: Cancellation
     figures: Figures = field(default_factory=Figures)
     said: list[str] = field(default_factory=list)
     problem: str = ""

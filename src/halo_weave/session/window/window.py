@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.protocol import Attention, Engine, EngineContext, SyncReport
 from halo_weave.errors import StoreConflict, StoreError, WindowBusy
 from halo_weave.memory.memory import Memory
@@ -112,11 +113,12 @@ class Window:
         self.active_at = around.clock()
         self.unembedded: list[int] = []
         """Chunks of this window that were written and not given to be embedded yet."""
-        self.is_stopped = threading.Event()
         self._record = record
         self._defaults = around.settings
         self._overrides: dict[str, Any] = {}
-        self._is_working = threading.Lock()
+        self._work_changed = threading.Condition()
+        self._cancellation: Cancellation | None = None
+        """Of the work under way."""
         self._doing = ""
         self._engine_context: EngineContext | None = None
         self._must_reread = False
@@ -168,41 +170,47 @@ class Window:
         return self._doing
 
     @contextmanager
-    def working(self, doing: str) -> Iterator[None]:
+    def working(self, doing: str, cancellation: Cancellation | None = None) -> Iterator[Cancellation]:
         """For whatever changes the window: one at a time. What is short is waited for, a reply is not.
 
-        Whatever fails half-way leaves the window as its file has it, with what was written until then.
+        Gives the work's cancellation, a new one if there is none yet. Whatever fails half-way leaves the window as its
+        file has it, with what was written until then.
         """
-        if not self._is_working.acquire(timeout=_PATIENCE_S):
-            raise WindowBusy(f"The window {self.name} is {self._doing or 'busy'}; wait until it is done, or stop it.")
-        self.is_stopped.clear()
-        self._doing = doing
+        cancellation = cancellation or Cancellation()
+        with self._work_changed:
+            if not self._work_changed.wait_for(lambda: self._cancellation is None, _PATIENCE_S):
+                raise WindowBusy(f"The window {self.name} is {self._doing}; wait until it is done, or stop it.")
+            self._cancellation, self._doing = cancellation, doing
         try:
-            yield
+            yield cancellation
         except BaseException as error:
             recover(self, error)
             raise
         finally:
-            self._doing = ""
             self.active_at = self.clock()
-            self._is_working.release()
+            with self._work_changed:
+                self._cancellation, self._doing = None, ""
+                self._work_changed.notify_all()
 
     def wait_until_idle(self) -> None:
-        with self._is_working:
-            pass
+        with self._work_changed:
+            self._work_changed.wait_for(lambda: self._cancellation is None)
 
     def stop(self) -> None:
         """End the reply under way; may be called from any thread, and does nothing if there is none."""
-        self.is_stopped.set()
-        if self._engine_context is not None:
-            self._engine_context.stop()
+        with self._work_changed:
+            cancellation = self._cancellation
+        if cancellation is not None:
+            cancellation.cancel()
 
-    def sync(self, layout: Layout, opened: OpenTurn | None = None) -> SyncReport:
+    def sync(
+        self, layout: Layout, opened: OpenTurn | None = None, *, cancellation: Cancellation | None = None
+    ) -> SyncReport:
         """Let the model see this; after a deletion without any trace of what was deleted."""
         read = [span.chunk.key.turn for span in layout.spans]
         # Before: if it is stopped or fails half-way, some of it was read all the same.
         self._latest_turn_read = max([self._latest_turn_read, *read, *([opened.turn.turn] if opened else [])])
-        report = self.engine_context.sync(layout.placed, clean=self._must_reread)
+        report = self.engine_context.sync(layout.placed, clean=self._must_reread, cancellation=cancellation)
         self._must_reread = False
         return report
 
