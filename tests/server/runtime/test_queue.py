@@ -7,9 +7,16 @@ from pathlib import Path
 import pytest
 
 from halo_weave.engine.cancellation import Cancellation
-from halo_weave.errors import InputError, WindowBusy
+from halo_weave.engine.protocol import GenerationSettings, Placed
+from halo_weave.errors import EngineStopped, InputError, WindowBusy
+from halo_weave.server.runtime.turn_queue import TurnQueue
+from halo_weave.session.turn.turn import send
 from halo_weave.session.window.window import Window
 from support.servers.served import PATIENCE_S, Served, served, until
+from support.waiting_engine import WaitingEngine
+from support.windows import opened_hub
+
+SHORT = GenerationSettings(temperature=0, max_tokens=9)
 
 
 @pytest.fixture
@@ -124,12 +131,11 @@ def test_a_stop_ends_the_reply_and_keeps_what_came(tmp_path: Path) -> None:
 
 
 def test_a_stop_that_comes_at_once_is_not_forgotten(tmp_path: Path) -> None:
-    with served(tmp_path, replies=["many words " * 500], step_seconds=0.02) as one:
+    with served(tmp_path, open_engine=lambda _: WaitingEngine()) as one:
         window = one.new_window()
         one.post(f"/api/windows/{window}/messages", {"text": "go on"}, status=202)
         one.post(f"/api/windows/{window}/stop", status=202)
         assert len(one.settled(window)["chunks"]) <= 2
-        assert sum(len(chunk["pieces"]) for chunk in one.get(f"/api/windows/{window}")["chunks"]) < 400
 
 
 def test_two_messages_at_once_are_one_too_many(tmp_path: Path) -> None:
@@ -184,3 +190,57 @@ def test_an_unexpected_failure_between_turns_is_counted_and_takes_no_later_turn_
     turns.submit(window, lambda _: done.set())
     assert done.wait(PATIENCE_S)
     assert 'halo_background_failures_total{thread="turns"}' in server.get("/metrics").text
+
+
+def test_a_stop_is_not_lost_however_it_meets_its_turn(tmp_path: Path) -> None:
+    """A stopped turn never began, or was told so in every call of the engine that followed."""
+    prompt = [Placed(position, 97) for position in range(3)]
+    with opened_hub(tmp_path / "halo.db", WaitingEngine()) as hub:
+        window, context = hub.open("river"), hub.engine.open_context()
+        turns = TurnQueue(lambda: None, lambda _: None)
+        endings: list[str | None] = []
+
+        def work(cancellation: Cancellation) -> None:
+            has_begun.set()
+            try:
+                context.sync(prompt, cancellation=cancellation)
+                endings.append(list(context.generate(SHORT, cancellation=cancellation))[-1].finish_reason)
+            except EngineStopped:
+                endings.append("stopped")
+
+        for number in range(1000):
+            has_begun = threading.Event()
+            turns.submit(window, work)
+            if number % 2:
+                assert has_begun.wait(PATIENCE_S)
+            turns.stop(window)
+            assert turns.wait_until_over(window, PATIENCE_S)
+        turns.close()
+    assert set(endings) == {"stopped"}
+    assert len(endings) >= 500
+
+
+def test_a_message_that_is_stopped_at_once_is_not_sent_or_has_a_stopped_reply(tmp_path: Path) -> None:
+    with opened_hub(tmp_path / "halo.db", WaitingEngine()) as hub:
+        window = hub.open("river")
+        turns = TurnQueue(lambda: None, lambda _: None)
+        endings: list[str] = []
+
+        def work(cancellation: Cancellation) -> None:
+            has_begun.set()
+            endings.append(send(window, "Hi.", cancellation=cancellation).ending)
+
+        for number in range(200):
+            has_begun = threading.Event()
+            turns.submit(window, work)
+            if number % 2:
+                assert has_begun.wait(PATIENCE_S)
+            turns.stop(window)
+            assert turns.wait_until_over(window, PATIENCE_S)
+            assert window.doing == ""
+        assert window.messages == len(endings)
+        assert set(endings) == {"stopped"}
+        turns.submit(window, work)
+        until(lambda: bool(window.writing))
+        turns.close()
+        assert endings[-1] == "stopped"

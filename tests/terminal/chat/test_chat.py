@@ -20,8 +20,10 @@ from halo_weave.engine.protocol import (
     Step,
 )
 from halo_weave.errors import EngineError, InputError
+from halo_weave.session.turn.turn import Reply, send
 from halo_weave.session.window import window as window_module
 from halo_weave.session.window.events import EventLog
+from halo_weave.session.window.window import Window
 from halo_weave.terminal.chat import chat as chat_command
 from halo_weave.terminal.chat.open_chat import window_in_words
 from halo_weave.terminal.chat.showing import Showing
@@ -236,3 +238,20 @@ def test_a_restart_goes_on_in_the_same_window(tmp_path: Path, capsys: Captured) 
         assert words.startswith("Window main: 4 chunks living, 0 buried; the last message was on 20")
         say(chat, "three")
     assert capsys.readouterr().out.endswith("You said: three\n")
+
+
+def test_ctrl_c_before_the_reply_has_begun_is_not_lost(tmp_path: Path) -> None:
+    endings = []
+
+    def late(window: Window, *, cancellation: Cancellation) -> Reply:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert cancellation.wait(60)
+        reply = send(window, "one", cancellation=cancellation)
+        endings.append(reply.ending)
+        return reply
+
+    with opened_chat(tmp_path) as chat:
+        chat.answer(late)
+        say(chat, "two")
+        assert living_texts(chat)[:2] == ["one", "two"]
+    assert endings == ["stopped"]
