@@ -167,7 +167,7 @@ def test_what_was_deleted_before_the_window_was_opened_again_is_buried_once_it_i
 
 
 def test_of_many_deletions_the_latest_come_back_to_life_and_earlier_ones_to_the_graveyard(window: Window) -> None:
-    window.dropped = deque(maxlen=1)
+    window._dropped = deque(maxlen=1)
     first, second = actions.delete(window, QUESTION), actions.delete(window, SECOND_QUESTION)
     actions.undelete(window, second.keys)
     actions.undelete(window, first.keys)

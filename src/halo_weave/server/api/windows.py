@@ -101,9 +101,8 @@ def _send(call: Call) -> Queued:
     window, text = call.feed.window, call.body.text
     if not text.strip():
         raise InputError("The message is empty; nothing was sent.")
-    if not window.doing:
-        require_room(window, text)
-    return Queued(call.program.send(window, lambda cancellation: turn.send(window, text, cancellation=cancellation)))
+    message = text if window.doing else require_room(window, text)
+    return Queued(call.program.send(window, lambda cancellation: turn.send(window, message, cancellation=cancellation)))
 
 
 def _stop(call: Call) -> None:

@@ -6,7 +6,8 @@ from datetime import timedelta
 
 from halo_weave.engine.cancellation import Cancellation
 from halo_weave.errors import HaloError, WindowBusy
-from halo_weave.session.turn.turn import Reply, exchange
+from halo_weave.session.turn.turn import ask, working
+from halo_weave.session.turn.turn_state import Reply
 from halo_weave.session.window.window import Window
 from halo_weave.system.background import BackgroundThread
 
@@ -25,16 +26,16 @@ def is_due(window: Window) -> bool:
         settings.is_on
         and bool(settings.prompt.strip())
         and not window.doing
-        and window.messages - window.messages_at_reflection >= settings.after_messages
+        and window.messages_since_reflection >= settings.after_messages
         and silence >= timedelta(minutes=settings.after_minutes)
     )
 
 
 def reflect(window: Window, *, cancellation: Cancellation | None = None) -> Reply:
     """Ask for the summary now, as a message like any other that is marked."""
-    with window.working("answering", cancellation) as cancellation:
-        reply = exchange(window, window.settings.reflection.prompt, {MARK: True}, cancellation)
-        window.messages_at_reflection = window.messages
+    with working(window, "answering", cancellation) as cancellation:
+        reply = ask(window, window.settings.reflection.prompt, {MARK: True}, cancellation)
+        window.note_reflection()
         window.save()
         return reply
 
@@ -68,7 +69,7 @@ class Reflecting:
             except WindowBusy:
                 return  # somebody has begun to speak
             except HaloError as error:
-                window.messages_at_reflection = window.messages  # not again before there is more to say
+                window.note_reflection()  # not again before there is more to say
                 _log.warning("The window %s could not reflect: %s", window.name, error)
                 raise
 

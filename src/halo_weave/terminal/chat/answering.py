@@ -8,7 +8,7 @@ from types import FrameType
 from typing import Protocol
 
 from halo_weave.engine.cancellation import Cancellation
-from halo_weave.session.turn.turn import Reply
+from halo_weave.session.turn.turn_state import Reply
 from halo_weave.session.window.window import Window
 from halo_weave.terminal.chat.showing import Showing
 
