@@ -8,7 +8,7 @@ from halo_weave.bench import turn
 from halo_weave.bench.scale import made_up_memory
 from halo_weave.config import Settings
 from halo_weave.engine.settings import EngineSettings
-from halo_weave.session.turn.replying import Figures
+from halo_weave.session.turn.turn_state import Figures
 
 
 def test_shares_and_ratios_are_of_all_turns_together() -> None:

@@ -2,12 +2,13 @@
 
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from halo_weave.engine import AttentionChoice, Engine, EngineContext, GenerationSettings, Placed, Step
-from halo_weave.errors import ContextTooLarge, EngineError, InputError
+from halo_weave.engine import AttentionChoice, Cancellation, Engine, EngineContext, GenerationSettings, Placed, Step
+from halo_weave.errors import ContextTooLarge, EngineError, EngineStopped, InputError
 from support.engine_factories import ENGINES, open_for_contract
 from support.placing import asked, placed
 
@@ -228,11 +229,12 @@ def test_stop_strings_end_the_reply_and_are_not_shown(engine: Engine, context: E
     assert text_of(steps) == whole[: whole.index(stop)]
 
 
-def test_stopping_from_another_thread_ends_the_reply(engine: Engine, context: EngineContext) -> None:
+def test_cancelling_from_another_thread_ends_the_reply(engine: Engine, context: EngineContext) -> None:
     context.sync(asked(engine, QUESTION))
-    steps = context.generate(GenerationSettings(temperature=0, max_tokens=500))
+    cancellation = Cancellation()
+    steps = context.generate(GenerationSettings(temperature=0, max_tokens=500), cancellation=cancellation)
     shown = [next(steps)]
-    stopper = threading.Thread(target=context.stop)
+    stopper = threading.Thread(target=cancellation.cancel)
     stopper.start()
     stopper.join()
     shown.extend(steps)
@@ -240,15 +242,117 @@ def test_stopping_from_another_thread_ends_the_reply(engine: Engine, context: En
     assert len(shown) <= 3
 
 
-def test_after_a_stop_the_context_goes_on(engine: Engine, context: EngineContext) -> None:
+def test_after_a_cancellation_the_context_goes_on(engine: Engine, context: EngineContext) -> None:
     wanted = asked(engine, QUESTION)
     context.sync(wanted)
-    steps = context.generate(GREEDY)
+    cancellation = Cancellation()
+    steps = context.generate(GREEDY, cancellation=cancellation)
     next(steps)
-    context.stop()
+    cancellation.cancel()
     list(steps)
     context.sync(wanted)
     assert reply(context)[-1].finish_reason == "length"
+
+
+def cancelled() -> Cancellation:
+    cancellation = Cancellation()
+    cancellation.cancel()
+    return cancellation
+
+
+def test_a_sync_that_is_cancelled_before_it_begins_changes_nothing(engine: Engine, context: EngineContext) -> None:
+    held = asked(engine, QUESTION)
+    context.sync(held)
+    for wanted in (held, held[:4], asked(engine, "Something else."), []):
+        for clean in (False, True):
+            with pytest.raises(EngineStopped):
+                context.sync(wanted, clean=clean, cancellation=cancelled())
+            assert context.tokens == held
+    context.sync(held)
+    assert reply(context)[-1].finish_reason == "length"
+
+
+def reads_whole(
+    context: EngineContext, wanted: list[Placed], cancellation: Cancellation, begins: threading.Barrier
+) -> bool:
+    begins.wait()
+    try:
+        context.sync(wanted, cancellation=cancellation)
+    except EngineStopped:
+        return False
+    return True
+
+
+def test_a_sync_that_is_cancelled_at_any_moment_is_whole_or_raises_and_the_next_one_works(
+    engine: Engine, context: EngineContext
+) -> None:
+    """Whenever the cancellation comes, the reply after it is the one that the context always gives."""
+    short, long = asked(engine, QUESTION), asked(engine, QUESTION * 40)
+    context.sync(short)
+    expected = text_of(reply(context))
+    for _ in range(3):
+        context.sync([])
+        cancellation, begins = Cancellation(), threading.Barrier(2)
+        with ThreadPoolExecutor(1) as threads:
+            reading = threads.submit(reads_whole, context, long, cancellation, begins)
+            begins.wait()
+            cancellation.cancel()
+            assert not reading.result() or context.tokens == long
+        # Between the calls of one turn nothing is lost: the next call of the same work is stopped.
+        with pytest.raises(EngineStopped):
+            context.sync(short, cancellation=cancellation)
+        context.sync(short, clean=True)
+        assert text_of(reply(context)) == expected
+
+
+def test_a_reply_that_is_cancelled_before_it_begins_is_empty(engine: Engine, context: EngineContext) -> None:
+    wanted = asked(engine, QUESTION)
+    context.sync(wanted)
+    assert list(context.generate(GREEDY, cancellation=cancelled())) == [Step(None, "", None, "stopped")]
+    assert context.tokens == wanted
+
+
+def test_a_reply_that_is_cancelled_between_its_call_and_its_first_step_is_empty(
+    engine: Engine, context: EngineContext
+) -> None:
+    context.sync(asked(engine, QUESTION))
+    cancellation = Cancellation()
+    steps = context.generate(GREEDY, cancellation=cancellation)
+    cancellation.cancel()
+    assert list(steps) == [Step(None, "", None, "stopped")]
+
+
+def test_a_preview_that_is_cancelled_raises_and_leaves_the_context_as_it_was(
+    engine: Engine, context: EngineContext
+) -> None:
+    wanted = asked(engine, QUESTION)
+    context.sync(wanted)
+    with pytest.raises(EngineStopped):
+        context.preview([token.id for token in engine.tokenize("Of course")], 6, cancellation=cancelled())
+    assert context.tokens == wanted
+
+
+def test_a_cancellation_after_the_call_touches_nothing(engine: Engine, context: EngineContext) -> None:
+    wanted = asked(engine, QUESTION)
+    cancellation = Cancellation()
+    context.sync(wanted, cancellation=cancellation)
+    whole = text_of(list(context.generate(GREEDY, cancellation=cancellation)))
+    cancellation.cancel()
+    context.sync(wanted)
+    assert text_of(reply(context)) == whole
+
+
+def test_closing_a_context_ends_its_reply(engine: Engine) -> None:
+    context = engine.open_context()
+    context.sync(asked(engine, QUESTION))
+    steps = context.generate(GenerationSettings(temperature=0, max_tokens=500))
+    shown = [next(steps)]
+    closer = threading.Thread(target=context.close)
+    closer.start()
+    closer.join()
+    shown.extend(steps)
+    assert shown[-1].finish_reason == "stopped"
+    assert len(shown) <= 3
 
 
 def test_a_preview_leaves_the_context_as_it_was(engine: Engine, context: EngineContext) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halo_weave.engine import GenerationSettings, Step
+from halo_weave.engine import Cancellation, GenerationSettings, Step
 from halo_weave.engine.reply import RawStep, shape_reply
 
 TEXTS = st.text(alphabet=st.sampled_from("ab \néß世🦉"), max_size=40)
@@ -23,7 +23,7 @@ def raw(text: bytes, sizes: list[int], *, ends: bool = True) -> Iterator[RawStep
 
 
 def shaped(steps: Iterator[RawStep], stop: tuple[str, ...] = (), most: int = 1000) -> list[Step]:
-    return list(shape_reply(steps, GenerationSettings(stop=stop, max_tokens=most), lambda: False))
+    return list(shape_reply(steps, GenerationSettings(stop=stop, max_tokens=most), Cancellation()))
 
 
 @given(TEXTS, st.lists(st.integers(1, 5), min_size=1))
@@ -82,7 +82,14 @@ def test_a_character_that_never_ends_is_shown_as_such() -> None:
 
 
 def test_stopping_shows_what_was_held_back() -> None:
-    calls = iter([False, False, False, False, True, True])
-    steps = list(shape_reply(raw(b"sto", [1]), GenerationSettings(stop=("stop",)), lambda: next(calls)))
+    cancellation = Cancellation()
+
+    def cancelled_after_two() -> Iterator[RawStep]:
+        for number, step in enumerate(raw(b"sto", [1])):
+            if number == 2:
+                cancellation.cancel()
+            yield step
+
+    steps = list(shape_reply(cancelled_after_two(), GenerationSettings(stop=("stop",)), cancellation))
     assert [step.text for step in steps] == ["s", "t", ""]
     assert steps[-1].finish_reason == "stopped"

@@ -10,9 +10,10 @@ from typing import Any
 import httpx2
 import pytest
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.kobold_client.connection import Connection, Timeouts
 from halo_weave.engine.openai_client.connection import OpenAIConnection
-from halo_weave.engine.server_connection import Interruption, ServerConnection
+from halo_weave.engine.server_connection import ServerConnection
 from halo_weave.errors import EngineProtocolError, EngineUnavailable, HaloError, SettingError
 from support.servers.loopback_server import Answer, Body, LoopbackServer
 
@@ -43,8 +44,8 @@ def hello(connection: ServerConnection) -> dict[str, int]:
     return connection.get("/hello", dict[str, int])
 
 
-def received(connection: ServerConnection, interruption: Interruption | None = None) -> list[bytes]:
-    with connection.stream("/stream", {}, interruption or Interruption()) as pieces:
+def received(connection: ServerConnection, cancellation: Cancellation | None = None) -> list[bytes]:
+    with connection.stream("/stream", {}, cancellation or Cancellation()) as pieces:
         return list(pieces)
 
 
@@ -229,19 +230,18 @@ def test_a_stop_from_another_thread_ends_a_stream_and_nothing_else(
     server: LoopbackServer, connection: PlainConnection, first: bytes | None
 ) -> None:
     silence = server.handlers["/stream"] = Silence(server, first)
-    interruption = Interruption()
+    cancellation = Cancellation()
 
     def stop() -> None:
         assert silence.has_begun.wait(WAIT_S)
         assert hello(connection) == {"hello": 1}
-        interruption.stop()
+        cancellation.cancel()
 
     stopper = threading.Thread(target=stop)
     stopper.start()
     with pytest.raises(EngineUnavailable, match=server.url):
-        received(connection, interruption)
+        received(connection, cancellation)
     stopper.join()
-    assert interruption.is_stopped
     assert not server.released.is_set()
     server.handlers["/stream"] = lambda _: Answer(iter([b"y"]))
     assert received(connection) == [b"y"]
@@ -249,16 +249,16 @@ def test_a_stop_from_another_thread_ends_a_stream_and_nothing_else(
 
 def test_what_is_stopped_before_it_began_ends_at_once(server: LoopbackServer, connection: PlainConnection) -> None:
     server.handlers["/stream"] = Silence(server, b"x")
-    interruption = Interruption()
-    interruption.stop()
+    cancellation = Cancellation()
+    cancellation.cancel()
     with pytest.raises(EngineUnavailable, match=server.url):
-        received(connection, interruption)
+        received(connection, cancellation)
     assert not server.released.is_set()
 
 
 def test_a_stop_after_the_end_does_nothing(server: LoopbackServer, connection: PlainConnection) -> None:
     server.handlers["/stream"] = lambda _: Answer(iter([b"x"]))
-    interruption = Interruption()
-    assert received(connection, interruption) == [b"x"]
-    interruption.stop()
+    cancellation = Cancellation()
+    assert received(connection, cancellation) == [b"x"]
+    cancellation.cancel()
     assert hello(connection) == {"hello": 1}

@@ -18,8 +18,8 @@ from halo_weave.memory.embedders.embedder import open_embedder
 from halo_weave.memory.memory import open_memory
 from halo_weave.session.hub import Hub
 from halo_weave.session.settings import WindowSettings
-from halo_weave.session.turn.replying import Figures
 from halo_weave.session.turn.turn import send
+from halo_weave.session.turn.turn_state import Figures
 from halo_weave.session.window.words import ChunkSizes
 from halo_weave.weave.settings import WeaveSettings
 

@@ -1,5 +1,6 @@
 """Engines: local models whose attention can be read and whose context can be edited."""
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.protocol import (
     Abilities,
     Ability,
@@ -22,6 +23,7 @@ __all__ = [
     "Ability",
     "Attention",
     "AttentionChoice",
+    "Cancellation",
     "Engine",
     "EngineContext",
     "FinishReason",

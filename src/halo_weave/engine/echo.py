@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from halo_weave.engine.cancellation import Cancellation, linked
 from halo_weave.engine.difference import difference, require_order
 from halo_weave.engine.protocol import (
     Abilities,
@@ -118,19 +119,27 @@ class EchoContext:
         self._step_seconds = step_seconds
         self._tokens: list[Placed] = []
         self._kept: set[Placed] = set()
-        self._stop = threading.Event()
-        self._is_closed = False
+        self._closing = Cancellation()
 
     @property
     def tokens(self) -> list[Placed]:
         return list(self._tokens)
 
-    def sync(self, tokens: Sequence[Placed], *, clean: bool = False, observe: bool = False) -> SyncReport:
+    def sync(
+        self,
+        tokens: Sequence[Placed],
+        *,
+        clean: bool = False,
+        observe: bool = False,
+        cancellation: Cancellation | None = None,
+    ) -> SyncReport:
         started = time.perf_counter()
         self._require_open()
         wanted = [Placed(*token) for token in tokens]
         require_order(wanted)
         self._require_room(len(wanted))
+        if cancellation is not None:
+            cancellation.require_going_on("Reading the context")
         if clean:
             self._kept.clear()
         changes = difference([] if clean else self._tokens, wanted)
@@ -153,27 +162,37 @@ class EchoContext:
             return report._replace(read=np.array(decoded, dtype=np.int64), reading=self._reading(wanted, decoded))
         return report
 
-    def generate(self, settings: GenerationSettings, positions: Iterator[int] | None = None) -> Iterator[Step]:
+    def generate(
+        self,
+        settings: GenerationSettings,
+        positions: Iterator[int] | None = None,
+        *,
+        cancellation: Cancellation | None = None,
+    ) -> Iterator[Step]:
         self._require_open()
         if not self._tokens:
             raise InputError("The context is empty; there is nothing to continue.")
-        self._stop.clear()
-        reply = self._engine.next_reply([token.token_id for token in self._tokens])
-        return shape_reply(self._raw_steps(reply, positions), settings, self._stop.is_set)
+        return self._steps(settings, positions, cancellation)
 
-    def preview(self, token_ids: Sequence[int], count: int) -> list[Token]:
+    def preview(self, token_ids: Sequence[int], count: int, *, cancellation: Cancellation | None = None) -> list[Token]:
         self._require_open()
         self._require_room(len(self._tokens) + len(token_ids) + count)
+        if cancellation is not None:
+            cancellation.require_going_on("The preview")
         seen = [*(token.token_id for token in self._tokens), *token_ids]
         return self._engine.tokenize(self._engine.said_last(seen))[:count]
 
-    def stop(self) -> None:
-        self._stop.set()
-
     def close(self) -> None:
-        self._is_closed = True
+        self._closing.cancel()
 
-    def _raw_steps(self, reply: str, positions: Iterator[int] | None) -> Iterator[RawStep]:
+    def _steps(
+        self, settings: GenerationSettings, positions: Iterator[int] | None, cancellation: Cancellation | None
+    ) -> Iterator[Step]:
+        with linked(cancellation, self._closing) as ended:
+            yield from shape_reply(self._raw_steps(positions), settings, ended)
+
+    def _raw_steps(self, positions: Iterator[int] | None) -> Iterator[RawStep]:
+        reply = self._engine.next_reply([token.token_id for token in self._tokens])
         for token in (*self._engine.tokenize(reply), Token(_TURN_END, "")):
             if len(self._tokens) >= self._engine.facts.usable_context:
                 return
@@ -200,7 +219,7 @@ class EchoContext:
             raise ContextTooLarge(tokens, self._engine.facts.usable_context)
 
     def _require_open(self) -> None:
-        if self._is_closed:
+        if self._closing.is_cancelled:
             raise EngineError("The context is closed.")
 
 

@@ -2,7 +2,8 @@
 
 An engine has one loaded model and any number of contexts. A context is a list of tokens, each at an absolute position
 that it keeps for life; `EngineContext.sync` makes the engine's context equal to a wanted one and pays only for the
-difference. Engines block; they may be called from any thread, one call at a time per context, and `stop` at any time.
+difference. Engines block; they may be called from any thread, one call at a time per context. A call ends early if its
+cancellation is cancelled, before the call or during it, or if its context is closed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,12 +13,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.records.tokens import Token
 from halo_weave.text.chat_template import ChatTemplate
 
 Attention = NDArray[np.float32]
 FinishReason = Literal["end", "length", "stop_string", "stopped"]
-"""The model ended its turn; max_tokens or the context's end was reached; a stop string came; `stop` was called."""
+"""The model ended its turn; max_tokens or the context's end was reached; a stop string came; it was cancelled."""
 
 
 class Placed(NamedTuple):
@@ -162,27 +164,44 @@ class EngineContext(Protocol):
         """What the engine's context holds now."""
         ...
 
-    def sync(self, tokens: Sequence[Placed], *, clean: bool = False, observe: bool = False) -> SyncReport:
-        """Make the context equal to `tokens`, which are in ascending order of position.
+    def sync(
+        self,
+        tokens: Sequence[Placed],
+        *,
+        clean: bool = False,
+        observe: bool = False,
+        cancellation: Cancellation | None = None,
+    ) -> SyncReport:
+        """Make the context equal to `tokens`, which are in ascending order of position; EngineStopped if cancelled.
 
         `clean` reads everything again and forgets the kept rows of what was removed earlier, so that nothing removed
         can influence what follows. `observe` also reports the attention of the tokens that are read.
         """
         ...
 
-    def generate(self, settings: GenerationSettings, positions: Iterator[int] | None = None) -> Iterator[Step]:
-        """Continue the context. New tokens stand at `positions`, or directly behind the last one."""
+    def generate(
+        self,
+        settings: GenerationSettings,
+        positions: Iterator[int] | None = None,
+        *,
+        cancellation: Cancellation | None = None,
+    ) -> Iterator[Step]:
+        """Continue the context. New tokens stand at `positions`, or directly behind the last one.
+
+        A cancelled generation ends within one token, with the finish reason `stopped`.
+        """
         ...
 
-    def preview(self, token_ids: Sequence[int], count: int) -> list[Token]:
-        """The likeliest `count` tokens, fewer if the model ends, after the context and `token_ids`; changes nothing."""
+    def preview(self, token_ids: Sequence[int], count: int, *, cancellation: Cancellation | None = None) -> list[Token]:
+        """The likeliest `count` tokens, fewer if the model ends, after the context and `token_ids`; changes nothing.
+
+        EngineStopped if cancelled.
+        """
         ...
 
-    def stop(self) -> None:
-        """End the generation or sync under way in another thread, within one token; without one, do nothing."""
+    def close(self) -> None:
+        """Ends the call under way in another thread as a cancellation does."""
         ...
-
-    def close(self) -> None: ...
 
 
 class Engine(Protocol):

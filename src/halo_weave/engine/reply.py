@@ -4,9 +4,10 @@ Here, once for all engines that sample by themselves: whole characters, stop str
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.protocol import Attention, GenerationSettings, Step
 from halo_weave.text.characters import CharacterStream
 from halo_weave.text.stop_strings import StopFinder
@@ -20,15 +21,15 @@ class RawStep(NamedTuple):
     """The token is the model's sign that its turn is over; it has no text."""
 
 
-def shape_reply(raw: Iterator[RawStep], settings: GenerationSettings, is_stopped: Callable[[], bool]) -> Iterator[Step]:
+def shape_reply(raw: Iterator[RawStep], settings: GenerationSettings, cancellation: Cancellation) -> Iterator[Step]:
     """Steps of a reply; `raw` ends when the context is full."""
     characters = CharacterStream()
     held = _HeldSteps(settings.stop)
     for number in range(1, settings.max_tokens + 1):
-        raw_step = None if is_stopped() else next(raw, None)
-        if raw_step is None or is_stopped():
+        raw_step = None if cancellation.is_cancelled else next(raw, None)
+        if raw_step is None or cancellation.is_cancelled:
             yield from held.release_all()
-            yield Step(None, characters.finish(), None, "stopped" if is_stopped() else "length")
+            yield Step(None, characters.finish(), None, "stopped" if cancellation.is_cancelled else "length")
             return
         if raw_step.ends:
             yield from held.release_all()

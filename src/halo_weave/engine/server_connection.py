@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import httpx2
 import msgspec
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.errors import EngineProtocolError, EngineUnavailable, HaloError, SettingError
 from halo_weave.text.server_address import without_password
 
@@ -23,28 +24,28 @@ NOT_READABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding a message may raise."""
 
 
-class Interruption:
+class _Cutter:
     """Ends a request from another thread, even while it waits for the server."""
 
     def __init__(self) -> None:
-        # A handler of signals may stop what its own thread is just about to watch.
+        # A signal handler may cancel what its own thread is just about to watch.
         self._lock = threading.RLock()
         self._socket: socket.socket | None = None
-        self.is_stopped = False
+        self._has_cut = False
 
-    def stop(self) -> None:
+    def cut(self) -> None:
         with self._lock:
-            self.is_stopped = True
-            self._cut()
+            self._has_cut = True
+            self._shut_down()
 
     def watch(self, connected: socket.socket | None) -> None:
-        """From now on, `stop` ends this connection."""
+        """From now on, `cut` ends this connection."""
         with self._lock:
             self._socket = connected
-            if self.is_stopped:
-                self._cut()
+            if self._has_cut:
+                self._shut_down()
 
-    def _cut(self) -> None:
+    def _shut_down(self) -> None:
         # Closing a socket does not wake a thread that reads from it; shutting it down does.
         if self._socket is not None:
             with suppress(OSError):
@@ -88,17 +89,19 @@ class ServerConnection(ABC):
         return self._answer("POST", path, msgspec.json.encode(message), kind, timeout_s or self._answer_s)
 
     @contextmanager
-    def stream(self, path: str, message: object, interruption: Interruption) -> Iterator[Iterator[bytes]]:
-        """The answer's bytes as they come. An interrupted stream may just end or raise EngineUnavailable."""
+    def stream(self, path: str, message: object, cancellation: Cancellation) -> Iterator[Iterator[bytes]]:
+        """The answer's bytes as they come. A cancelled stream may just end or raise EngineUnavailable."""
+        cutter = _Cutter()
 
         def announce(name: str, info: dict[str, Any]) -> None:
             if name.endswith((".connect_tcp.complete", ".start_tls.complete")):
-                interruption.watch(info["return_value"].get_extra_info("socket"))
+                cutter.watch(info["return_value"].get_extra_info("socket"))
 
         request = self._request("POST", path, msgspec.json.encode(message), self._silence_s)
         request.headers["Accept"] = "text/event-stream"
         request.extensions["trace"] = announce
         with (
+            cancellation.on_cancel(cutter.cut),
             self._errors_named(self._silence_s),
             closing(self._streams.send(request, stream=True)) as response,
         ):
@@ -108,7 +111,7 @@ class ServerConnection(ABC):
                     raise self._refusal(response)
                 yield response.iter_bytes()
             finally:
-                interruption.watch(None)
+                cutter.watch(None)
 
     def close(self) -> None:
         self._requests.close()

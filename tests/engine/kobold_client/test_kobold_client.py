@@ -12,12 +12,13 @@ import httpx2
 import numpy as np
 import pytest
 
-from halo_weave.engine import AttentionChoice, GenerationSettings, Placed, Step
+from halo_weave.engine import AttentionChoice, Cancellation, GenerationSettings, Placed, Step
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.kobold_client import KoboldContext, KoboldEngine, Timeouts
 from halo_weave.errors import (
     ContextTooLarge,
     EngineProtocolError,
+    EngineStopped,
     EngineUnavailable,
     InputError,
 )
@@ -132,8 +133,8 @@ def context(engine: KoboldEngine) -> KoboldContext:
     return opened
 
 
-def reply(context: KoboldContext, **settings: Any) -> list[Step]:
-    return list(context.generate(GenerationSettings(**settings)))
+def reply(context: KoboldContext, cancellation: Cancellation | None = None, **settings: Any) -> list[Step]:
+    return list(context.generate(GenerationSettings(**settings), cancellation=cancellation))
 
 
 def text_of(steps: list[Step]) -> str:
@@ -286,7 +287,7 @@ def test_a_slow_tokenizer_is_given_up(server: FakeServer) -> None:
 
 
 def test_stop_from_another_thread_wakes_a_waiting_reader(server: FakeServer, context: KoboldContext) -> None:
-    has_begun = threading.Event()
+    has_begun, cancellation = threading.Event(), Cancellation()
 
     def hang() -> Iterator[bytes]:
         yield token("x", even(3))
@@ -295,12 +296,12 @@ def test_stop_from_another_thread_wakes_a_waiting_reader(server: FakeServer, con
 
     def stop() -> None:
         assert has_begun.wait(WAIT_S)
-        context.stop()
+        cancellation.cancel()
 
     server.handlers[STREAM] = lambda _: Answer(hang())
     stopper = threading.Thread(target=stop)
     stopper.start()
-    steps = reply(context)
+    steps = reply(context, cancellation)
     stopper.join()
     assert steps[-1].finish_reason == "stopped"
     [sent] = server.bodies(STREAM)
@@ -310,7 +311,7 @@ def test_stop_from_another_thread_wakes_a_waiting_reader(server: FakeServer, con
 def test_a_stop_ends_a_request_that_the_server_has_not_begun_to_answer(
     server: FakeServer, context: KoboldContext
 ) -> None:
-    arrived = threading.Event()
+    arrived, cancellation = threading.Event(), Cancellation()
 
     def never(_: Message) -> Answer:
         arrived.set()
@@ -319,20 +320,49 @@ def test_a_stop_ends_a_request_that_the_server_has_not_begun_to_answer(
 
     def stop() -> None:
         assert arrived.wait(WAIT_S)
-        context.stop()
+        cancellation.cancel()
 
     server.handlers[STREAM] = never
     stopper = threading.Thread(target=stop)
     stopper.start()
-    assert reply(context) == [Step(None, "", None, "stopped")]
+    assert reply(context, cancellation) == [Step(None, "", None, "stopped")]
     stopper.join()
     assert not server.released.is_set()
 
 
-def test_stop_without_work_does_nothing(server: FakeServer, context: KoboldContext) -> None:
-    context.stop()
+def test_what_is_cancelled_before_it_begins_never_reaches_the_server(
+    server: FakeServer, context: KoboldContext
+) -> None:
+    cancellation, before = Cancellation(), len(server.requests)
+    cancellation.cancel()
+    assert reply(context, cancellation) == [Step(None, "", None, "stopped")]
+    with pytest.raises(EngineStopped):
+        context.sync(PROMPT, cancellation=cancellation)
+    with pytest.raises(EngineStopped):
+        context.preview([100], 2, cancellation=cancellation)
+    assert len(server.requests) == before
     server.streams(token("x", even(3)), done())
     assert text_of(reply(context)) == "x"
+
+
+def test_closing_a_context_ends_its_reply(server: FakeServer, context: KoboldContext) -> None:
+    has_begun = threading.Event()
+
+    def hang() -> Iterator[bytes]:
+        yield token("x", even(3))
+        has_begun.set()
+        server.released.wait(WAIT_S)
+
+    def close() -> None:
+        assert has_begun.wait(WAIT_S)
+        context.close()
+
+    server.handlers[STREAM] = lambda _: Answer(hang())
+    closer = threading.Thread(target=close)
+    closer.start()
+    assert reply(context)[-1].finish_reason == "stopped"
+    closer.join()
+    assert not server.released.is_set()
 
 
 @pytest.mark.parametrize("status", [400, 404, 500, 503])

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halo_weave.engine import Attention, AttentionChoice, GenerationSettings, Placed
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.llamacpp.context import LlamaContext
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.engine.settings import EngineSettings
@@ -194,18 +195,18 @@ def test_reading_can_be_stopped_and_goes_on_where_it_was(llama_engine: LlamaEngi
     wanted = placed(llama_engine, " ".join(PARAGRAPHS * 6))
     assert len(wanted) > 1000
     decode = context._computation.decode
-    calls = []
+    calls, cancellation = [], Cancellation()
 
     def stopping_decode(*arguments: object) -> None:
         decode(*arguments)  # type: ignore[arg-type]
         calls.append(arguments)
         if len(calls) == 2:
-            threading.Thread(target=context.stop).start()
-            context._stop.wait()
+            threading.Thread(target=cancellation.cancel).start()
+            cancellation.wait()
 
     context._computation.decode = stopping_decode  # type: ignore[assignment,method-assign]
     with pytest.raises(EngineStopped):
-        context.sync(wanted)
+        context.sync(wanted, cancellation=cancellation)
     assert 0 < len(context.tokens) < len(wanted)
     assert context.tokens == wanted[: len(context.tokens)]
     kept = len(context.tokens)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from halo_weave.engine import Attention, AttentionChoice, GenerationSettings, Placed
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.llamacpp.context import LlamaContext
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.engine.settings import EngineSettings
@@ -347,13 +348,27 @@ def test_a_preview_works_on_an_empty_context(engine_of: Engines, name: str) -> N
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_stop_with_nothing_under_way_does_not_break_a_preview(engine_of: Engines, name: str) -> None:
-    """A stop ends a reply or a sync; a preview afterwards gives its tokens and leaves the context whole."""
+def test_a_cancelled_preview_leaves_the_context_whole(
+    engine_of: Engines, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A preview that is cancelled before or during its work raises; the next one gives its tokens."""
     engine = engine_of(name)
     wanted = placed(engine, TEXT)
     context = engine.open_context()
     context.sync(wanted)
-    context.stop()
+    decode, during, before = context._computation.decode, Cancellation(), Cancellation()
+    before.cancel()
+
+    def cancelling_decode(*arguments: object, **options: object) -> None:
+        decode(*arguments, **options)  # type: ignore[arg-type]
+        during.cancel()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(context._computation, "decode", cancelling_decode)
+        for cancellation in (before, during):
+            with pytest.raises(EngineStopped):
+                context.preview([1], 3, cancellation=cancellation)
+            assert context.tokens == wanted
     assert len(context.preview([1], 3)) == 3
     assert context.tokens == wanted
     context.close()
@@ -368,10 +383,17 @@ def test_a_sync_that_was_stopped_goes_on_where_it_was(
     engine = engine_of(name)
     wanted = placed(engine, TEXT)
     stopped, fresh = engine.open_context(), engine.open_context()
-    answers = iter([False, False, True])
-    monkeypatch.setattr(stopped._editor, "is_stopped", lambda: next(answers, False))
+    decode, cancellation, batches = stopped._computation.decode, Cancellation(), []
+
+    def cancelling_decode(*arguments: object, **options: object) -> None:
+        decode(*arguments, **options)  # type: ignore[arg-type]
+        batches.append(arguments)
+        if len(batches) == 2:
+            cancellation.cancel()
+
+    monkeypatch.setattr(stopped._computation, "decode", cancelling_decode)
     with pytest.raises(EngineStopped):
-        stopped.sync(wanted)
+        stopped.sync(wanted, cancellation=cancellation)
     assert stopped.tokens == wanted[:32]
     report = stopped.sync(wanted)
     fresh.sync(wanted)

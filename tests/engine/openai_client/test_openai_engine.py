@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.openai_client import OpenAIContext, OpenAIEngine
 from halo_weave.engine.protocol import EngineContext, GenerationSettings, Placed, Step
 from halo_weave.engine.turns import opening_tokens, turn_tokens
@@ -79,8 +80,10 @@ def asked(engine: OpenAIEngine, text: str = "Hi") -> OpenAIContext:
     return context
 
 
-def reply(context: EngineContext, settings: GenerationSettings = SETTINGS) -> tuple[str, list[Step]]:
-    steps = list(context.generate(settings))
+def reply(
+    context: EngineContext, settings: GenerationSettings = SETTINGS, cancellation: Cancellation | None = None
+) -> tuple[str, list[Step]]:
+    steps = list(context.generate(settings, cancellation=cancellation))
     return "".join(step.text for step in steps), steps
 
 
@@ -288,10 +291,10 @@ def test_a_stop_from_another_thread_ends_a_reply_that_the_server_does_not_go_on_
         llama.released.wait(60)
 
     llama.handlers[CHAT] = streams(silent_after_one())
-    context = asked(client)
-    steps = context.generate(SETTINGS)
+    context, cancellation = asked(client), Cancellation()
+    steps = context.generate(SETTINGS, cancellation=cancellation)
     assert next(steps).text == "one"
-    stopper = threading.Timer(0.2, context.stop)
+    stopper = threading.Thread(target=cancellation.cancel)
     stopper.start()
     assert [step.finish_reason for step in steps] == ["stopped"]
     stopper.join()
@@ -309,25 +312,25 @@ def test_a_stop_ends_a_request_that_the_server_has_not_begun_to_answer(
         return Answer({})
 
     llama.handlers[CHAT] = never
-    context = asked(client)
+    context, cancellation = asked(client), Cancellation()
 
     def stop_once_asked() -> None:
         arrived.wait(60)
-        context.stop()
+        cancellation.cancel()
 
     stopper = threading.Thread(target=stop_once_asked)
     stopper.start()
-    assert reply(context)[1] == [Step(None, "", None, "stopped")]
+    assert reply(context, cancellation=cancellation)[1] == [Step(None, "", None, "stopped")]
     stopper.join()
     assert not llama.released.is_set()
 
 
 def test_after_a_stop_the_next_reply_comes(client: OpenAIEngine, llama: LoopbackServer) -> None:
     llama.handlers[CHAT] = says(*["word "] * 50)
-    context = asked(client)
-    steps = context.generate(SETTINGS)
+    context, cancellation = asked(client), Cancellation()
+    steps = context.generate(SETTINGS, cancellation=cancellation)
     next(steps)
-    context.stop()
+    cancellation.cancel()
     assert list(steps)[-1].finish_reason == "stopped"
     llama.handlers[CHAT] = says("fine")
     assert reply(context)[0] == "fine"

@@ -8,6 +8,7 @@ import httpx2
 import numpy as np
 import pytest
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.openai_client import OpenAIContext, OpenAIEngine
 from halo_weave.engine.protocol import GenerationSettings, Placed
 from halo_weave.engine.turns import closing_tokens, opening_tokens, turn_tokens
@@ -97,9 +98,10 @@ def test_a_preview_tells_what_the_reply_begins_with(engine: OpenAIEngine) -> Non
 
 def test_a_stop_takes_effect_and_the_server_goes_on_with_the_next(engine: OpenAIEngine) -> None:
     context = synced(engine, question(engine, "Count from one to a thousand, in words."))
-    steps = context.generate(GenerationSettings(temperature=0, max_tokens=800))
+    cancellation = Cancellation()
+    steps = context.generate(GenerationSettings(temperature=0, max_tokens=800), cancellation=cancellation)
     next(steps)
-    stopper = threading.Thread(target=context.stop)
+    stopper = threading.Thread(target=cancellation.cancel)
     stopper.start()
     assert list(steps)[-1].finish_reason == "stopped"
     stopper.join()

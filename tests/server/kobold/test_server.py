@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 import uvicorn
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.echo import EchoContext, EchoEngine
 from halo_weave.engine.protocol import AttentionChoice, GenerationSettings, Placed, Step
 from halo_weave.errors import SettingError
@@ -53,17 +54,24 @@ class WatchedContext(EchoContext):
         self.watched = engine
         self.steps = 0
         self.is_closed = False
-        self.stops = 0
+        self.cancellation = Cancellation()
         self.has_begun = threading.Event()
         self.has_ended = threading.Event()
 
-    def generate(self, settings: GenerationSettings, positions: Iterator[int] | None = None) -> Iterator[Step]:
-        steps = super().generate(settings, positions)
+    def generate(
+        self,
+        settings: GenerationSettings,
+        positions: Iterator[int] | None = None,
+        *,
+        cancellation: Cancellation | None = None,
+    ) -> Iterator[Step]:
+        self.cancellation = cancellation or Cancellation()
+        steps = super().generate(settings, positions, cancellation=cancellation)
         return self._watched_steps(steps)
 
-    def preview(self, token_ids: Sequence[int], count: int) -> list[Token]:
+    def preview(self, token_ids: Sequence[int], count: int, *, cancellation: Cancellation | None = None) -> list[Token]:
         self.watched.previews.append(self.watched.contexts.index(self))
-        return super().preview(token_ids, count)
+        return super().preview(token_ids, count, cancellation=cancellation)
 
     def _watched_steps(self, steps: Iterator[Step]) -> Iterator[Step]:
         self.has_ended.clear()
@@ -73,19 +81,15 @@ class WatchedContext(EchoContext):
                 self.steps += 1
                 yield step
                 self.has_begun.set()
-                if not self._stop.is_set():
+                if not self.cancellation.is_cancelled:
                     self._wait_for_permission()
         finally:
             self.has_ended.set()
 
     def _wait_for_permission(self) -> None:
         deadline = time.monotonic() + WAIT_S
-        while not self.watched.may_go_on.wait(0.005) and not self._stop.is_set():
+        while not self.watched.may_go_on.wait(0.005) and not self.cancellation.is_cancelled:
             assert time.monotonic() < deadline
-
-    def stop(self) -> None:
-        self.stops += 1
-        super().stop()
 
     def close(self) -> None:
         self.is_closed = True
@@ -386,7 +390,7 @@ def test_a_client_that_goes_away_stops_its_generation(client: httpx2.Client, eng
         assert connection.recv(100).startswith(b"HTTP/1.1 200")
         until_begun(engine)
     until(engine.contexts[0].has_ended)
-    assert engine.contexts[0].stops > 0
+    assert engine.contexts[0].cancellation.is_cancelled
     assert engine.contexts[0].steps < 5
     engine.may_go_on.set()
     assert post(client, "/api/v1/generate", prompt="hi")["results"][0]["text"] == "You said: hi"

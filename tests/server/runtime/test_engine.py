@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.echo import EchoContext, EchoEngine
 from halo_weave.engine.factory import open_engine
 from halo_weave.engine.protocol import AttentionChoice, Engine, GenerationSettings, Step
@@ -44,8 +45,14 @@ class FarContext(EchoContext):
         super().__init__(engine, attention, lambda tokens: [1 / len(tokens)] * len(tokens), 0.0)  # type: ignore[arg-type,return-value]
         self._line = line
 
-    def generate(self, settings: GenerationSettings, positions: Iterator[int] | None = None) -> Iterator[Step]:
-        for number, step in enumerate(super().generate(settings, positions)):
+    def generate(
+        self,
+        settings: GenerationSettings,
+        positions: Iterator[int] | None = None,
+        *,
+        cancellation: Cancellation | None = None,
+    ) -> Iterator[Step]:
+        for number, step in enumerate(super().generate(settings, positions, cancellation=cancellation)):
             if number == 3:
                 self._line.require()
             yield step
@@ -220,7 +227,7 @@ def test_what_is_sent_to_a_window_of_the_model_before_is_refused(tmp_path: Path)
         one.call("PUT", "/api/settings", {"engine.context_tokens": 2048})
         until(lambda: window not in one.program.open_windows())
         with pytest.raises(WindowBusy, match="send the message again"):
-            one.program.send(window, lambda: pytest.fail("It was done."))
+            one.program.send(window, lambda _: pytest.fail("It was done."))
         assert one.program.feed(window).is_replaced
 
 

@@ -6,9 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from halo_weave.errors import InputError, WindowBusy
+from halo_weave.engine.cancellation import Cancellation
+from halo_weave.engine.protocol import GenerationSettings, Placed
+from halo_weave.errors import EngineStopped, InputError, WindowBusy
+from halo_weave.server.runtime.turn_queue import TurnQueue
+from halo_weave.session.turn.turn import send
 from halo_weave.session.window.window import Window
 from support.servers.served import PATIENCE_S, Served, served, until
+from support.waiting_engine import WaitingEngine
+from support.windows import opened_hub
+
+SHORT = GenerationSettings(temperature=0, max_tokens=9)
 
 
 @pytest.fixture
@@ -24,7 +32,7 @@ class Gate:
         self.begun = threading.Event()
         self.may_end = threading.Event()
 
-    def __call__(self) -> None:
+    def __call__(self, _: Cancellation) -> None:
         self.begun.set()
         assert self.may_end.wait(PATIENCE_S)
 
@@ -47,13 +55,10 @@ def test_windows_take_turns_and_are_told_their_place(server: Served) -> None:
     first, second, third = windows(server, 3)
     turns, gate, order = server.program.turns, Gate(), list[str]()
 
-    def named(name: str) -> Callable[[], None]:
-        return lambda: order.append(name)
+    def named(name: str) -> Callable[[Cancellation], None]:
+        return lambda _: order.append(name)
 
-    def first_again() -> None:
-        gate()
-
-    assert turns.submit(first, first_again) == 0
+    assert turns.submit(first, gate) == 0
     assert gate.begun.wait(PATIENCE_S)
     assert turns.submit(second, named("second")) == 1
     assert turns.submit(third, named("third")) == 2
@@ -75,8 +80,8 @@ def test_a_place_can_be_given_up(server: Served) -> None:
     first, second, third = windows(server, 3)
     turns, gate = server.program.turns, Gate()
     turns.submit(first, gate)
-    turns.submit(second, lambda: pytest.fail("It was given up."))
-    turns.submit(third, lambda: None)
+    turns.submit(second, lambda _: pytest.fail("It was given up."))
+    turns.submit(third, lambda _: None)
     server.post(f"/api/windows/{second.id}/stop", status=202)
     assert places(second)[-1] is None
     assert turns.place(third) == 1
@@ -88,7 +93,7 @@ def test_a_window_whose_turn_has_come_says_so_before_it_leaves_the_queue_and_tel
     first, second = windows(server, 2)
     turns, gate = server.program.turns, Gate()
     turns.submit(first, gate)
-    turns.submit(second, lambda: None)
+    turns.submit(second, lambda _: None)
     gate.may_end.set()
     until(lambda: not turns.is_busy(second))
     until(lambda: told(second)[-1] == ("status", ""))
@@ -103,9 +108,9 @@ def test_a_moment_s_work_that_is_no_turn_is_not_told_as_one(server: Served) -> N
         assert server.get(f"/api/windows/{window.id}")["doing"] == ""
     gate = Gate()
 
-    def answer() -> None:
-        with window.working("answering"):
-            gate()
+    def answer(cancellation: Cancellation) -> None:
+        with window.working("answering", cancellation):
+            gate(cancellation)
 
     server.program.turns.submit(window, answer)
     assert gate.begun.wait(PATIENCE_S)
@@ -126,12 +131,11 @@ def test_a_stop_ends_the_reply_and_keeps_what_came(tmp_path: Path) -> None:
 
 
 def test_a_stop_that_comes_at_once_is_not_forgotten(tmp_path: Path) -> None:
-    with served(tmp_path, replies=["many words " * 500], step_seconds=0.02) as one:
+    with served(tmp_path, open_engine=lambda _: WaitingEngine()) as one:
         window = one.new_window()
         one.post(f"/api/windows/{window}/messages", {"text": "go on"}, status=202)
         one.post(f"/api/windows/{window}/stop", status=202)
         assert len(one.settled(window)["chunks"]) <= 2
-        assert sum(len(chunk["pieces"]) for chunk in one.get(f"/api/windows/{window}")["chunks"]) < 400
 
 
 def test_two_messages_at_once_are_one_too_many(tmp_path: Path) -> None:
@@ -146,10 +150,10 @@ def test_two_messages_at_once_are_one_too_many(tmp_path: Path) -> None:
 def test_what_fails_in_a_turn_is_told_in_its_window(server: Served) -> None:
     (window,) = windows(server, 1)
 
-    def refuse() -> None:
+    def refuse(_: Cancellation) -> None:
         raise InputError("It cannot be done.")
 
-    def break_down() -> None:
+    def break_down(_: Cancellation) -> None:
         raise ZeroDivisionError
 
     for work in (refuse, break_down):
@@ -181,8 +185,62 @@ def test_an_unexpected_failure_between_turns_is_counted_and_takes_no_later_turn_
             raise error
 
     monkeypatch.setattr(turns, "_tell_places", tell_places)
-    turns.submit(window, lambda: None)
+    turns.submit(window, lambda _: None)
     until(lambda: not turns.is_busy(window))
-    turns.submit(window, done.set)
+    turns.submit(window, lambda _: done.set())
     assert done.wait(PATIENCE_S)
     assert 'halo_background_failures_total{thread="turns"}' in server.get("/metrics").text
+
+
+def test_a_stop_is_not_lost_however_it_meets_its_turn(tmp_path: Path) -> None:
+    """A stopped turn never began, or was told so in every call of the engine that followed."""
+    prompt = [Placed(position, 97) for position in range(3)]
+    with opened_hub(tmp_path / "halo.db", WaitingEngine()) as hub:
+        window, context = hub.open("river"), hub.engine.open_context()
+        turns = TurnQueue(lambda: None, lambda _: None)
+        endings: list[str | None] = []
+
+        def work(cancellation: Cancellation) -> None:
+            has_begun.set()
+            try:
+                context.sync(prompt, cancellation=cancellation)
+                endings.append(list(context.generate(SHORT, cancellation=cancellation))[-1].finish_reason)
+            except EngineStopped:
+                endings.append("stopped")
+
+        for number in range(1000):
+            has_begun = threading.Event()
+            turns.submit(window, work)
+            if number % 2:
+                assert has_begun.wait(PATIENCE_S)
+            turns.stop(window)
+            assert turns.wait_until_over(window, PATIENCE_S)
+        turns.close()
+    assert set(endings) == {"stopped"}
+    assert len(endings) >= 500
+
+
+def test_a_message_that_is_stopped_at_once_is_not_sent_or_has_a_stopped_reply(tmp_path: Path) -> None:
+    with opened_hub(tmp_path / "halo.db", WaitingEngine()) as hub:
+        window = hub.open("river")
+        turns = TurnQueue(lambda: None, lambda _: None)
+        endings: list[str] = []
+
+        def work(cancellation: Cancellation) -> None:
+            has_begun.set()
+            endings.append(send(window, "Hi.", cancellation=cancellation).ending)
+
+        for number in range(200):
+            has_begun = threading.Event()
+            turns.submit(window, work)
+            if number % 2:
+                assert has_begun.wait(PATIENCE_S)
+            turns.stop(window)
+            assert turns.wait_until_over(window, PATIENCE_S)
+            assert window.doing == ""
+        assert window.messages == len(endings)
+        assert set(endings) == {"stopped"}
+        turns.submit(window, work)
+        until(lambda: bool(window.writing))
+        turns.close()
+        assert endings[-1] == "stopped"

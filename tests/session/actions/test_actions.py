@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.protocol import Placed, SyncReport
 from halo_weave.errors import EngineStopped, InputError
@@ -166,7 +167,7 @@ def test_what_was_deleted_before_the_window_was_opened_again_is_buried_once_it_i
 
 
 def test_of_many_deletions_the_latest_come_back_to_life_and_earlier_ones_to_the_graveyard(window: Window) -> None:
-    window.dropped = deque(maxlen=1)
+    window._dropped = deque(maxlen=1)
     first, second = actions.delete(window, QUESTION), actions.delete(window, SECOND_QUESTION)
     actions.undelete(window, second.keys)
     actions.undelete(window, first.keys)
@@ -200,8 +201,8 @@ def test_what_was_read_half_way_is_read_again_when_something_before_it_is_delete
     context = window.engine_context
     read = context.sync
 
-    def stopped_half_way(tokens: Sequence[Placed], *, clean: bool = False, observe: bool = False) -> SyncReport:
-        read(tokens[:-8], clean=clean, observe=observe)
+    def stopped_half_way(tokens: Sequence[Placed], *, clean: bool, cancellation: Cancellation) -> SyncReport:
+        read(tokens[:-8], clean=clean, cancellation=cancellation)
         raise EngineStopped("Stopped.")
 
     with monkeypatch.context() as patch:

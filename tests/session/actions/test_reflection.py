@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.errors import EngineUnavailable
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.actions import actions, reflection
@@ -115,11 +116,11 @@ def test_whoever_has_it_carried_out_may_refuse_and_is_asked_again(
     asked: list[Window] = []
     is_done = threading.Event()
 
-    def carry_out(window: Window, work: Callable[[], object]) -> None:
+    def carry_out(window: Window, work: Callable[[Cancellation], object]) -> None:
         asked.append(window)
         if len(asked) < 3:
             raise EngineUnavailable("The model is away.")
-        work()
+        work(Cancellation())
         is_done.set()
 
     reflecting = Reflecting(hub.open_windows, carry_out)
@@ -144,9 +145,9 @@ def test_a_summary_that_fails_is_not_asked_for_again_before_there_is_more_to_say
         assert is_due(window)
         has_failed = threading.Event()
 
-        def carry_out(_: Window, work: Callable[[], object]) -> None:
+        def carry_out(_: Window, work: Callable[[Cancellation], object]) -> None:
             try:
-                work()
+                work(Cancellation())
             finally:
                 has_failed.set()
 
@@ -174,8 +175,8 @@ def test_the_thread_goes_on_after_an_unexpected_failure(
             raise error
         return hub.open_windows()
 
-    def carry_out(_: Window, work: Callable[[], object]) -> None:
-        work()
+    def carry_out(_: Window, work: Callable[[Cancellation], object]) -> None:
+        work(Cancellation())
         is_done.set()
 
     reflecting = Reflecting(open_windows, carry_out)

@@ -15,7 +15,8 @@ from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.actions import actions
 from halo_weave.session.hub import Hub
-from halo_weave.session.turn.turn import Reply, continue_reply, send
+from halo_weave.session.turn.turn import continue_reply, send
+from halo_weave.session.turn.turn_state import Reply
 from halo_weave.session.window.events import Event
 from halo_weave.session.window.window import Window
 from halo_weave.session.window.words import Positions, Word, cut

@@ -23,7 +23,7 @@ def buried(window: Window) -> LiveChunk:
     send(window, "How long is the river?")
     chunk = next(iter(window.life.context))
     chunk.state[0] = np.linspace(9_940, 10_000, len(chunk.tokens))
-    window.life.current = frozenset()
+    window.life.hold(())
     window.set_overrides({"weave.budget_tokens": 1})
     assert len(window.life.context) == 0
     return chunk

@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.echo import EchoContext, EchoEngine, fading_attention
 from halo_weave.engine.protocol import (
     Abilities,
@@ -19,8 +20,11 @@ from halo_weave.engine.protocol import (
     Step,
 )
 from halo_weave.errors import EngineError, InputError
+from halo_weave.session.turn.turn import send
+from halo_weave.session.turn.turn_state import Reply
 from halo_weave.session.window import window as window_module
 from halo_weave.session.window.events import EventLog
+from halo_weave.session.window.window import Window
 from halo_weave.terminal.chat import chat as chat_command
 from halo_weave.terminal.chat.open_chat import window_in_words
 from halo_weave.terminal.chat.showing import Showing
@@ -172,8 +176,14 @@ class FailingContext(EchoContext):
 
     has_failed = False
 
-    def generate(self, settings: GenerationSettings, positions: Iterator[int] | None = None) -> Iterator[Step]:
-        for number, step in enumerate(super().generate(settings, positions)):
+    def generate(
+        self,
+        settings: GenerationSettings,
+        positions: Iterator[int] | None = None,
+        *,
+        cancellation: Cancellation | None = None,
+    ) -> Iterator[Step]:
+        for number, step in enumerate(super().generate(settings, positions, cancellation=cancellation)):
             if number == 4 and not self.has_failed:
                 self.has_failed = True
                 raise EngineError("The model is gone.")
@@ -229,3 +239,20 @@ def test_a_restart_goes_on_in_the_same_window(tmp_path: Path, capsys: Captured) 
         assert words.startswith("Window main: 4 chunks in context, 0 archived; last message 20")
         say(chat, "three")
     assert capsys.readouterr().out.endswith("You said: three\n")
+
+
+def test_ctrl_c_before_the_reply_has_begun_is_not_lost(tmp_path: Path) -> None:
+    endings = []
+
+    def late(window: Window, *, cancellation: Cancellation) -> Reply:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert cancellation.wait(60)
+        reply = send(window, "one", cancellation=cancellation)
+        endings.append(reply.ending)
+        return reply
+
+    with opened_chat(tmp_path) as chat:
+        chat.answer(late)
+        say(chat, "two")
+        assert living_texts(chat)[:2] == ["one", "two"]
+    assert endings == ["stopped"]

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from halo_weave.session.turn.replying import Figures
+from halo_weave.session.turn.turn_state import Figures
 from halo_weave.terminal.chat.status_line import status_line, tokens_per_second
 
 

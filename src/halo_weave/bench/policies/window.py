@@ -151,7 +151,7 @@ class PolicyWindow:
         current = frozenset(one.turn for one in said)
         self._memory.until = said[0].start
         self._leave_only(frozenset(), self._living)
-        life.current = current
+        life.hold(current)
         if message is not None:
             self._return_for(message.text, message.start)
             life.add(life.reviver.fresh(chunk, self._memory.tokens(chunk)) for chunk in message.chunks)
@@ -191,7 +191,7 @@ class PolicyWindow:
         """Bury what the policy thinks least of until no more than these tokens live."""
         life = self.window.life
         self._judge()
-        life.current = current | self._recent() if self._keeping.kept == "heavy" else current
+        life.hold(current | self._recent() if self._keeping.kept == "heavy" else current)
         life.prune(tokens)
         self._standing = {key: value for key, value in self._standing.items() if key in life.context}
 

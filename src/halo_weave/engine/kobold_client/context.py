@@ -5,7 +5,9 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
+from halo_weave.engine.cancellation import Cancellation, linked
 from halo_weave.engine.difference import require_order
 from halo_weave.engine.kobold_client.connection import Connection
 from halo_weave.engine.kobold_protocol.attention_codec import UnusableAttention, decode_attention
@@ -18,7 +20,6 @@ from halo_weave.engine.protocol import (
     Step,
     SyncReport,
 )
-from halo_weave.engine.server_connection import Interruption
 from halo_weave.errors import ContextTooLarge, EngineError, InputError
 from halo_weave.records.tokens import Token
 
@@ -31,12 +32,11 @@ class Skipped:
         self.events: Counter[str] = Counter()
 
 
-class Work(Interruption):
-    """A sync or generation under way, which may be stopped from another thread."""
+class Work(NamedTuple):
+    """A call under way: the id by which the server knows it, and what ends it."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.request_id = uuid.uuid4().hex
+    request_id: str
+    cancellation: Cancellation
 
 
 class KoboldContext(ABC):
@@ -53,48 +53,60 @@ class KoboldContext(ABC):
         self._attention = attention
         self._skipped = skipped
         self._tokens: list[Placed] = []
-        self._work: Work | None = None
-        self._is_closed = False
+        self._closing = Cancellation()
 
     @property
     def tokens(self) -> list[Placed]:
         return list(self._tokens)
 
     @abstractmethod
-    def sync(self, tokens: Sequence[Placed], *, clean: bool = False, observe: bool = False) -> SyncReport: ...
+    def sync(
+        self,
+        tokens: Sequence[Placed],
+        *,
+        clean: bool = False,
+        observe: bool = False,
+        cancellation: Cancellation | None = None,
+    ) -> SyncReport: ...
 
     @abstractmethod
-    def preview(self, token_ids: Sequence[int], count: int) -> list[Token]: ...
+    def preview(
+        self, token_ids: Sequence[int], count: int, *, cancellation: Cancellation | None = None
+    ) -> list[Token]: ...
 
-    def generate(self, settings: GenerationSettings, positions: Iterator[int] | None = None) -> Iterator[Step]:
+    def generate(
+        self,
+        settings: GenerationSettings,
+        positions: Iterator[int] | None = None,
+        *,
+        cancellation: Cancellation | None = None,
+    ) -> Iterator[Step]:
         self._require_open()
         if not self._tokens:
             raise InputError("The context is empty; there is nothing to continue.")
-        work = self._work = Work()
-        return self._generate(settings, positions, work)
-
-    def stop(self) -> None:
-        work = self._work
-        if work is not None and not work.is_stopped:
-            work.stop()
-            self._connection.abort(work.request_id)
+        return self._generate(settings, positions, cancellation)
 
     def close(self) -> None:
-        self._is_closed = True
+        self._closing.cancel()
 
     @abstractmethod
     def _generate(
-        self, settings: GenerationSettings, positions: Iterator[int] | None, work: Work
+        self, settings: GenerationSettings, positions: Iterator[int] | None, cancellation: Cancellation | None
     ) -> Iterator[Step]: ...
 
     @contextmanager
-    def _working(self, work: Work) -> Iterator[None]:
-        self._work = work
-        try:
-            yield
-        finally:
-            if self._work is work:
-                self._work = None
+    def _working(self, cancellation: Cancellation | None) -> Iterator[Work]:
+        """A call that its caller's cancellation ends, and the closing of the context."""
+        with linked(cancellation, self._closing) as ended, self._asking(ended) as work:
+            yield work
+
+    @contextmanager
+    def _asking(self, ended: Cancellation) -> Iterator[Work]:
+        """The server is asked to abort the call when it is cancelled; EngineStopped if it is cancelled already."""
+        ended.require_going_on("The request")
+        work = Work(uuid.uuid4().hex, ended)
+        with ended.on_cancel(lambda: self._connection.abort(work.request_id)):
+            yield work
 
     def _checked(self, tokens: Sequence[Placed]) -> list[Placed]:
         """The wanted context, if it can be had; refused before anything is sent."""
@@ -109,7 +121,7 @@ class KoboldContext(ABC):
             raise ContextTooLarge(tokens, self._facts.usable_context)
 
     def _require_open(self) -> None:
-        if self._is_closed:
+        if self._closing.is_cancelled:
             raise EngineError("The context is closed.")
 
     def _read_attention(self, payload: object, tokens: int, *, is_chosen: bool) -> Attention | None:

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from halo_weave.engine.cancellation import Cancellation, linked
 from halo_weave.engine.kobold_client.connection import Connection, ContextGone, RevisionUnknown
 from halo_weave.engine.kobold_client.context import KoboldContext, Skipped, Work, take_position
 from halo_weave.engine.kobold_client.reply_events import DoneSeen, ErrorSeen, ReplyEvent, TokenSeen, readable_events
@@ -66,48 +67,55 @@ class EditableContext(KoboldContext):
         super().__init__(connection, facts, attention, skipped)
         self._server = self._open()
 
-    def sync(self, tokens: Sequence[Placed], *, clean: bool = False, observe: bool = False) -> SyncReport:
+    def sync(
+        self,
+        tokens: Sequence[Placed],
+        *,
+        clean: bool = False,
+        observe: bool = False,
+        cancellation: Cancellation | None = None,
+    ) -> SyncReport:
         started = time.perf_counter()
         wanted = self._checked(tokens)
-        work = Work()
-        with self._working(work):
+        with self._working(cancellation) as work:
             reply = self._again_if_lost(lambda: self._send(wanted, work, clean=clean, observe=observe))
         self._tokens = wanted
         report = SyncReport(reply.kept, reply.removed, reply.restored, reply.decoded, time.perf_counter() - started)
         reading = self._read_reading(reply.reading) if reply.reading is not None else None
         return report if reading is None else report._replace(read=reading[0], reading=reading[1])
 
-    def preview(self, token_ids: Sequence[int], count: int) -> list[Token]:
+    def preview(self, token_ids: Sequence[int], count: int, *, cancellation: Cancellation | None = None) -> list[Token]:
         self._require_open()
         self._require_room(len(self._tokens) + len(token_ids) + count)
-        work = Work()
 
-        def ask() -> PreviewReply:
+        def ask(work: Work) -> PreviewReply:
             revision = self._bring_up_to_date(work)
             request = PreviewRequest(self._server.context_id, revision, list(token_ids), count, work.request_id)
             return self._connection.post(
                 "/api/extra/preview", request, PreviewReply, timeout_s=self._connection.timeouts.sync_s
             )
 
-        with self._working(work):
-            return [Token(token.token_id, token.text) for token in self._again_if_lost(ask).tokens]
+        with self._working(cancellation) as work:
+            return [Token(token.token_id, token.text) for token in self._again_if_lost(lambda: ask(work)).tokens]
 
     def close(self) -> None:
-        if self._is_closed:
+        if self._closing.is_cancelled:
             return
         super().close()
         # A server that is away has lost the context by itself.
         with suppress(HaloError):
             self._connection.post("/api/extra/context/close", CloseContextRequest(self._server.context_id), object)
 
-    def _generate(self, settings: GenerationSettings, positions: Iterator[int] | None, work: Work) -> Iterator[Step]:
+    def _generate(
+        self, settings: GenerationSettings, positions: Iterator[int] | None, cancellation: Cancellation | None
+    ) -> Iterator[Step]:
         last: Step | None = None
-        with self._working(work):
+        with linked(cancellation, self._closing) as ended:
             try:
-                with ExitStack() as stack:
+                with self._asking(ended) as work, ExitStack() as stack:
                     reply, events = self._start(settings, positions, work, stack)
                     for event in events:
-                        if work.is_stopped:
+                        if ended.is_cancelled:
                             break
                         if isinstance(event, DoneSeen):
                             last = last or _ending(event)
@@ -122,15 +130,13 @@ class EditableContext(KoboldContext):
                         elif isinstance(event, ErrorSeen):
                             raise self._connection.error_of(event.detail, event.status)
             except (EngineUnavailable, EngineStopped):
-                if not work.is_stopped:
+                if not ended.is_cancelled:
                     raise
             yield last or Step(None, "", None, "stopped")
 
     def _start(
         self, settings: GenerationSettings, positions: Iterator[int] | None, work: Work, stack: ExitStack
     ) -> tuple["_Reply", Iterator[ReplyEvent]]:
-        if work.is_stopped:
-            raise EngineStopped("The reply was stopped before it began.")
         first = take_position(positions, self._tokens)
         request = {
             **sampling_fields(settings),
@@ -145,7 +151,7 @@ class EditableContext(KoboldContext):
             where = {"context_id": self._server.context_id, "revision": revision}
             # Whatever happens from here on, the server's context changes.
             self._server.is_unknown()
-            stream = self._connection.stream("/api/extra/generate/stream", {**request, **where}, work)
+            stream = self._connection.stream("/api/extra/generate/stream", {**request, **where}, work.cancellation)
             return before, stack.enter_context(stream)
 
         before, received = self._again_if_lost(ask)
@@ -178,6 +184,7 @@ class EditableContext(KoboldContext):
         else:
             request = SyncRequest(server.context_id, server.revision, script_between(server.tokens, wanted))
         request = msgspec.structs.replace(request, clean=clean, observe=observe, request_id=work.request_id)
+        work.cancellation.require_going_on("Reading the context")
         server.is_unknown()
         reply = self._connection.post(
             "/api/extra/context/sync", request, SyncReply, timeout_s=self._connection.timeouts.sync_s

@@ -6,7 +6,9 @@ needs an engine with an editable context.
 
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 
+from halo_weave.engine.cancellation import Cancellation, linked
 from halo_weave.engine.difference import common_prefix, difference
 from halo_weave.engine.kobold_client.connection import Connection
 from halo_weave.engine.kobold_client.context import KoboldContext, Skipped, Work, take_position
@@ -24,7 +26,7 @@ from halo_weave.engine.protocol import (
     SyncReport,
 )
 from halo_weave.engine.reply import RawStep, shape_reply
-from halo_weave.errors import EngineProtocolError, EngineUnavailable
+from halo_weave.errors import EngineProtocolError, EngineStopped, EngineUnavailable
 from halo_weave.records.tokens import Token
 
 _REPEAT_PENALTY_TOKENS = 64
@@ -47,16 +49,25 @@ class ResentContext(KoboldContext):
         self._vocabulary = vocabulary
         self._sends_ids = sends_ids
 
-    def sync(self, tokens: Sequence[Placed], *, clean: bool = False, observe: bool = False) -> SyncReport:  # noqa: ARG002
+    def sync(
+        self,
+        tokens: Sequence[Placed],
+        *,
+        clean: bool = False,
+        observe: bool = False,  # noqa: ARG002
+        cancellation: Cancellation | None = None,
+    ) -> SyncReport:
         """Nothing travels yet. `kept` is the unchanged beginning, which a server can be expected to keep."""
         started = time.perf_counter()
         wanted = self._checked(tokens)
+        if cancellation is not None:
+            cancellation.require_going_on("Reading the context")
         old, self._tokens = self._tokens, wanted
         kept = 0 if clean else common_prefix(old, wanted)
         removed = len(old) - sum(run.length for run in difference(old, wanted).kept)
         return SyncReport(kept, removed, 0, len(wanted) - kept, time.perf_counter() - started)
 
-    def preview(self, token_ids: Sequence[int], count: int) -> list[Token]:
+    def preview(self, token_ids: Sequence[int], count: int, *, cancellation: Cancellation | None = None) -> list[Token]:
         self._require_open()
         self._require_room(len(self._tokens) + len(token_ids) + count)
         scratch = ResentContext(
@@ -65,32 +76,37 @@ class ResentContext(KoboldContext):
         first = self._tokens[-1].position + 1 if self._tokens else 0
         scratch._tokens = [*self._tokens, *(Placed(*placed) for placed in enumerate(token_ids, first))]
         settings = GenerationSettings(temperature=0, top_k=1, top_p=1, max_tokens=count)
-        work = Work()
-        with self._working(work):
-            steps = list(scratch._generate(settings, None, work))
+        with linked(cancellation, self._closing) as ended:
+            ended.require_going_on("The preview")
+            steps = list(scratch._generate(settings, None, ended))
+            ended.require_going_on("The preview")
         return [Token(step.token_id, step.text) for step in steps if step.token_id is not None]
 
-    def _generate(self, settings: GenerationSettings, positions: Iterator[int] | None, work: Work) -> Iterator[Step]:
+    def _generate(
+        self, settings: GenerationSettings, positions: Iterator[int] | None, cancellation: Cancellation | None
+    ) -> Iterator[Step]:
         ending = _Ending()
-        with self._working(work):
-            raw = self._raw_steps(settings, positions, work, ending)
-            for step in shape_reply(raw, settings, lambda: work.is_stopped):
+        with linked(cancellation, self._closing) as ended:
+            raw = self._raw_steps(settings, positions, ended, ending)
+            for step in shape_reply(raw, settings, ended):
                 # To the shaper, a reply without an end of its own is one that filled the context.
                 is_servers_end = step.finish_reason == "length" and step.token_id is None
                 yield step._replace(finish_reason=ending.reason) if is_servers_end else step
 
     def _raw_steps(
-        self, settings: GenerationSettings, positions: Iterator[int] | None, work: Work, ending: "_Ending"
+        self, settings: GenerationSettings, positions: Iterator[int] | None, ended: Cancellation, ending: "_Ending"
     ) -> Iterator[RawStep]:
         room = self._facts.usable_context - len(self._tokens)
         if room <= 0:
             ending.reason = "length"
             return
-        request = self._request(settings, min(room, settings.max_tokens), work)
         try:
-            with self._connection.stream("/api/extra/generate/stream", request, work) as received:
+            with ExitStack() as stack:
+                work = stack.enter_context(self._asking(ended))
+                request = self._request(settings, min(room, settings.max_tokens), work)
+                received = stack.enter_context(self._connection.stream("/api/extra/generate/stream", request, ended))
                 for event in readable_events(received, self._skipped.events):
-                    if work.is_stopped:
+                    if ended.is_cancelled:
                         return
                     if isinstance(event, ErrorSeen):
                         raise self._connection.error_of(event.detail, event.status)
@@ -101,8 +117,8 @@ class ResentContext(KoboldContext):
                             yield self._raw_step(token, None, positions)
                     if isinstance(event, DoneSeen | PieceSeen) and self._ends(event, ending):
                         return
-        except EngineUnavailable:
-            if not work.is_stopped:
+        except (EngineUnavailable, EngineStopped):
+            if not ended.is_cancelled:
                 raise
 
     def _request(self, settings: GenerationSettings, max_length: int, work: Work) -> dict[str, object]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from halo_weave.engine.cancellation import Cancellation, linked
 from halo_weave.engine.difference import require_order
 from halo_weave.engine.llamacpp.attention import AttentionTap
 from halo_weave.engine.llamacpp.computation import BATCH_TOKENS, INSERTION, MAIN, Computation
@@ -49,7 +50,7 @@ class LlamaContext:
         self._kept = kept
         self._owner = next(_owners)
         self._lock = threading.Lock()
-        self._stop = threading.Event()
+        self._closing = Cancellation()
         self._is_closed = False
         self._revision = 0
         self._computation = Computation(model, cells=cells, threads=threads, tap=tap, flash_attention=flash_attention)
@@ -60,7 +61,6 @@ class LlamaContext:
             owner=self._owner,
             is_editable=is_editable,
             can_drop_tail=not model.is_recurrent,
-            is_stopped=self._stop.is_set,
         )
         self._held = NOTHING
         self._settled: Settled | None = None
@@ -69,41 +69,53 @@ class LlamaContext:
     def tokens(self) -> list[Placed]:
         return list(self._held.tokens)
 
-    def sync(self, tokens: Sequence[Placed], *, clean: bool = False, observe: bool = False) -> SyncReport:
+    def sync(
+        self,
+        tokens: Sequence[Placed],
+        *,
+        clean: bool = False,
+        observe: bool = False,
+        cancellation: Cancellation | None = None,
+    ) -> SyncReport:
         wanted = [Placed(*token) for token in tokens]
         require_order(wanted)
         self._require_known([token.token_id for token in wanted])
         if len(wanted) > self._usable:
             raise ContextTooLarge(len(wanted), self._usable)
-        with self._lock:
+        with self._lock, linked(cancellation, self._closing) as ended:
             self._require_open()
-            self._stop.clear()
+            ended.require_going_on("Reading the context")
             self._revision += 1
             started = time.perf_counter()
-            report = self._clean_sync(wanted, observe) if clean else self._sync(wanted, observe)
+            report = self._clean_sync(wanted, observe, ended) if clean else self._sync(wanted, observe, ended)
             return report._replace(seconds=time.perf_counter() - started)
 
-    def generate(self, settings: GenerationSettings, positions: Iterator[int] | None = None) -> Iterator[Step]:
+    def generate(
+        self,
+        settings: GenerationSettings,
+        positions: Iterator[int] | None = None,
+        *,
+        cancellation: Cancellation | None = None,
+    ) -> Iterator[Step]:
         with self._lock:
             self._require_open()
             if self._settled is None:
                 raise InputError("The context is empty; there is nothing to continue.")
-            self._stop.clear()
             self._revision += 1
             raw = self._raw_steps(settings, positions, self._revision)
-        return shape_reply(raw, settings, self._stop.is_set)
+        return self._steps(raw, settings, cancellation)
 
-    def preview(self, token_ids: Sequence[int], count: int) -> list[Token]:
+    def preview(self, token_ids: Sequence[int], count: int, *, cancellation: Cancellation | None = None) -> list[Token]:
         ids = list(token_ids)
         self._require_known(ids)
-        with self._lock:
+        with self._lock, linked(cancellation, self._closing) as ended:
             self._require_open()
             if self._settled is None and not ids:
                 raise InputError("The context is empty; there is nothing to continue.")
             needed = len(self._held.tokens) + len(ids) + count
             if needed > self._cells:
                 raise ContextTooLarge(needed, self._cells)
-            previewed = self._preview(ids, count)
+            previewed = self._preview(ids, count, ended)
         texts = texts_of_pieces(map(self._model.vocabulary.piece, previewed))
         return [Token(token_id, text) for token_id, text in zip(previewed, texts, strict=True)]
 
@@ -134,36 +146,33 @@ class LlamaContext:
             raise InputError("The context is empty; there is nothing to continue.")
         return self._settled.logits
 
-    def stop(self) -> None:
-        self._stop.set()
-
     def close(self) -> None:
-        self._stop.set()
+        self._closing.cancel()
         with self._lock:
             if not self._is_closed:
                 self._is_closed = True
                 self._forget()
                 self._computation.close()
 
-    def _sync(self, wanted: list[Placed], observe: bool) -> SyncReport:
+    def _sync(self, wanted: list[Placed], observe: bool, cancellation: Cancellation) -> SyncReport:
         if wanted == self._held.tokens and self._settled is not None:
             return SyncReport(kept=len(wanted), removed=0, restored=0, decoded=0, seconds=0.0)
         if not wanted:
-            return self._clean_sync(wanted, observe)
+            return self._clean_sync(wanted, observe, cancellation)
         try:
-            return self._edit(wanted, observe)
+            return self._edit(wanted, observe, cancellation)
         except CellsUnknown:
-            return self._clean_sync(wanted, observe)
+            return self._clean_sync(wanted, observe, cancellation)
 
-    def _clean_sync(self, wanted: list[Placed], observe: bool) -> SyncReport:
+    def _clean_sync(self, wanted: list[Placed], observe: bool, cancellation: Cancellation) -> SyncReport:
         removed = len(set(self._held.tokens) - set(wanted))
         self._forget()
         if not wanted:
             return SyncReport(kept=0, removed=removed, restored=0, decoded=0, seconds=0.0)
-        return self._edit(wanted, observe)._replace(removed=removed)
+        return self._edit(wanted, observe, cancellation)._replace(removed=removed)
 
-    def _edit(self, wanted: list[Placed], observe: bool, *, can_be_stopped: bool = True) -> SyncReport:
-        edit = Edit(self._editor, self._held, wanted, observe=observe, can_be_stopped=can_be_stopped)
+    def _edit(self, wanted: list[Placed], observe: bool, cancellation: Cancellation) -> SyncReport:
+        edit = Edit(self._editor, self._held, wanted, observe=observe, cancellation=cancellation)
         self._settled = None
         try:
             report, self._settled = edit.run()
@@ -187,6 +196,12 @@ class LlamaContext:
         self._computation.clear()
         self._held = NOTHING
         self._settled = None
+
+    def _steps(
+        self, raw: Iterator[RawStep], settings: GenerationSettings, cancellation: Cancellation | None
+    ) -> Iterator[Step]:
+        with linked(cancellation, self._closing) as ended:
+            yield from shape_reply(raw, settings, ended)
 
     def _raw_steps(
         self, settings: GenerationSettings, positions: Iterator[int] | None, revision: int
@@ -223,27 +238,29 @@ class LlamaContext:
             raise EngineError("The context was changed while a reply was being generated from it.")
         return self._settled
 
-    def _preview(self, ids: list[int], count: int) -> list[int]:
+    def _preview(self, ids: list[int], count: int, cancellation: Cancellation) -> list[int]:
         """Read on in a sequence of its own where there is one, else in the context itself, which is then read again."""
         before = self._held
         sequence = INSERTION if self._editor.is_editable else MAIN
         if sequence == INSERTION:
             self._computation.copy(MAIN, INSERTION)
         try:
-            return list(self._likeliest(ids, count, sequence))
+            return list(self._likeliest(ids, count, sequence, cancellation))
         finally:
             if sequence == INSERTION:
                 self._computation.remove(INSERTION, -1)
             elif not (self._editor.can_drop_tail and self._computation.remove(MAIN, len(before.tokens))):
                 self._forget()
                 if before.tokens:
-                    self._edit(before.tokens, observe=False, can_be_stopped=False)
+                    # A cancelled preview, too, leaves the context as it was.
+                    self._edit(before.tokens, observe=False, cancellation=Cancellation())
 
-    def _likeliest(self, ids: list[int], count: int, sequence: int) -> Iterator[int]:
+    def _likeliest(self, ids: list[int], count: int, sequence: int, cancellation: Cancellation) -> Iterator[int]:
         place = len(self._held.tokens)
         logits = None if self._settled is None else self._settled.logits
         for start in range(0, len(ids), BATCH_TOKENS):
             part = ids[start : start + BATCH_TOKENS]
+            cancellation.require_going_on("The preview")
             self._computation.decode(part, place, sequence)
             place += len(part)
         if ids:
@@ -251,6 +268,7 @@ class LlamaContext:
         for number in range(count):
             if logits is None:
                 return
+            cancellation.require_going_on("The preview")
             chosen = int(np.argmax(logits))
             if self._model.vocabulary.ends_generation(chosen):
                 return

@@ -6,18 +6,19 @@ anything is decoded, so that decoded text can see it; decoding goes from left to
 by itself: it gives the logits to go on with, carries out the moves, and shows by its mask that the cells are as known.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.difference import Difference, KeptRun, difference
 from halo_weave.engine.llamacpp.attention import AttentionTap, Cells, widened
 from halo_weave.engine.llamacpp.computation import BATCH_TOKENS, INSERTION, MAIN, RESTORATION, Computation
 from halo_weave.engine.llamacpp.kept_rows import Found, KeptRows, Rows
 from halo_weave.engine.protocol import Attention, Placed, SyncReport
-from halo_weave.errors import EngineError, EngineStopped
+from halo_weave.errors import EngineError
 
 _OBSERVED_BATCH = 64
 _FEWEST_KEPT = 4
@@ -57,7 +58,6 @@ class Editor:
         owner: int,
         is_editable: bool,
         can_drop_tail: bool,
-        is_stopped: Callable[[], bool],
     ) -> None:
         self.computation = computation
         self.tap = tap
@@ -65,7 +65,6 @@ class Editor:
         self.owner = owner
         self.is_editable = is_editable
         self.can_drop_tail = can_drop_tail
-        self.is_stopped = is_stopped
 
     def settle(self, held: Held, last: Placed, *, after_edit: bool = False) -> tuple[Held, Settled]:
         """Decode one token behind what is held; after an edit, see whether the cells are as expected."""
@@ -99,14 +98,14 @@ class Edit:
     """One edit under way. `held` is what can be relied on if it is broken off."""
 
     def __init__(
-        self, editor: Editor, old: Held, wanted: list[Placed], *, observe: bool, can_be_stopped: bool = True
+        self, editor: Editor, old: Held, wanted: list[Placed], *, observe: bool, cancellation: Cancellation
     ) -> None:
         self._editor = editor
         self._computation = editor.computation
         self._wanted = wanted
         self._cells: Cells = np.full(len(wanted), -1, dtype=np.int64)
         self._observe = observe and editor.tap is not None
-        self._can_be_stopped = can_be_stopped
+        self._cancellation = cancellation
         self._observed: list[tuple[int, Attention]] = []
         self._restored = 0
         self._decoded = 0
@@ -232,10 +231,10 @@ class Edit:
 
     def _require_going_on(self, place: int) -> None:
         """Break off if asked to; what stands before `place` can be relied on if nothing stands behind it."""
-        if self._can_be_stopped and self._editor.is_stopped():
+        if self._cancellation.is_cancelled:
             if np.all(self._cells[place:] < 0) and not self._has_moves_to_carry_out:
                 self.held = Held(self._wanted[:place], self._cells[:place])
-            raise EngineStopped("Reading the context was stopped.")
+            self._cancellation.require_going_on("Reading the context")
 
     def _observe_rows(self, place: int, count: int) -> None:
         if self._observe and self._editor.tap is not None and (rows := self._editor.tap.rows()) is not None:

@@ -4,11 +4,11 @@ import re
 from collections.abc import Generator
 from typing import Any
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.openai_client.connection import OpenAIConnection, Refused
 from halo_weave.engine.openai_client.messages import Conversation
 from halo_weave.engine.openai_client.wire import END_OF_STREAM, Delta, StreamError, read_delta, request_body
 from halo_weave.engine.protocol import GenerationSettings
-from halo_weave.engine.server_connection import Interruption
 from halo_weave.errors import ContextTooLarge, EngineProtocolError, EngineUnavailable, InputError
 from halo_weave.text.server_sent_events import all_events
 
@@ -26,9 +26,9 @@ class Chat:
         """How many events of the server were not in the form they should be."""
 
     def answer(
-        self, conversation: Conversation, settings: GenerationSettings, max_tokens: int, interruption: Interruption
+        self, conversation: Conversation, settings: GenerationSettings, max_tokens: int, cancellation: Cancellation
     ) -> Generator[Delta, None, None]:
-        """The answer in pieces; it just ends when it is interrupted.
+        """The answer in pieces; it just ends when it is cancelled.
 
         A server that refuses the request is asked once more without what a strict one may refuse, and from then on
         always so if that helped.
@@ -38,7 +38,7 @@ class Chat:
         for is_strict in [True] if self._is_strict else [False, True]:
             body = request_body(conversation, settings, model=self._model, max_tokens=max_tokens, strict=is_strict)
             try:
-                for delta in self._stream(body, interruption):
+                for delta in self._stream(body, cancellation):
                     self._is_strict = is_strict
                     yield delta
                 return
@@ -48,16 +48,16 @@ class Chat:
                 if is_strict or refused.status not in (400, 422):
                     raise
             except EngineUnavailable:
-                if interruption.is_stopped:
+                if cancellation.is_cancelled:
                     return
                 raise
 
-    def _stream(self, body: dict[str, Any], interruption: Interruption) -> Generator[Delta, None, None]:
+    def _stream(self, body: dict[str, Any], cancellation: Cancellation) -> Generator[Delta, None, None]:
         finished = False
-        with self._connection.stream(_PATH, body, interruption) as received:
+        with self._connection.stream(_PATH, body, cancellation) as received:
             for event in all_events(received):
                 data = event.decode(errors="replace")
-                if data == END_OF_STREAM or interruption.is_stopped:
+                if data == END_OF_STREAM or cancellation.is_cancelled:
                     return
                 delta = self._read(data)
                 finished = finished or bool(delta.finish)

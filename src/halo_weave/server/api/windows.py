@@ -101,9 +101,8 @@ def _send(call: Call) -> Queued:
     window, text = call.feed.window, call.body.text
     if not text.strip():
         raise InputError("The message is empty; nothing was sent.")
-    if not window.doing:
-        require_room(window, text)
-    return Queued(call.program.send(window, lambda: turn.send(window, text)))
+    message = text if window.doing else require_room(window, text)
+    return Queued(call.program.send(window, lambda cancellation: turn.send(window, message, cancellation=cancellation)))
 
 
 def _stop(call: Call) -> None:
@@ -112,26 +111,32 @@ def _stop(call: Call) -> None:
 
 def _regenerate(call: Call) -> Queued:
     window = call.feed.window
-    return Queued(call.program.send(window, lambda: actions.regenerate(window)))
+    return Queued(call.program.send(window, lambda cancellation: actions.regenerate(window, cancellation=cancellation)))
 
 
 def _continue(call: Call) -> Queued:
     window = call.feed.window
-    return Queued(call.program.send(window, lambda: turn.continue_reply(window)))
+    return Queued(
+        call.program.send(window, lambda cancellation: turn.continue_reply(window, cancellation=cancellation))
+    )
 
 
 def _reflect(call: Call) -> Queued:
     window = call.feed.window
     if not window.settings.reflection.prompt.strip():
         raise InputError("reflection.prompt is empty; set it to use reflection.")
-    return Queued(call.program.send(window, lambda: reflection.reflect(window)))
+    return Queued(call.program.send(window, lambda cancellation: reflection.reflect(window, cancellation=cancellation)))
 
 
 def _edit(call: Call) -> Queued:
     window, text, number = call.feed.window, call.body.text, number_of_text(call.body.turn)
     if not text.strip():
         raise InputError("The message is empty; nothing was changed.")
-    return Queued(call.program.send(window, lambda: actions.edit_question(window, number, text)))
+    return Queued(
+        call.program.send(
+            window, lambda cancellation: actions.edit_question(window, number, text, cancellation=cancellation)
+        )
+    )
 
 
 def _edit_reply(call: Call) -> EditedReply:

@@ -68,7 +68,10 @@ class ContextRoutes:
             tokens = self._wanted_tokens(wanted, session)
             try:
                 report = await self._desk.call(
-                    job, lambda: session.context.sync(tokens, clean=wanted.clean, observe=wanted.observe)
+                    job,
+                    lambda: session.context.sync(
+                        tokens, clean=wanted.clean, observe=wanted.observe, cancellation=job.cancellation
+                    ),
                 )
             finally:
                 if session.context.tokens != session.held:
@@ -86,7 +89,7 @@ class ContextRoutes:
         async def preview(job: Job, session: Session) -> Response:
             session.require_revision(wanted.revision)
             tokens: list[Token] = await self._desk.call(
-                job, lambda: session.context.preview(wanted.input_ids, wanted.count)
+                job, lambda: session.context.preview(wanted.input_ids, wanted.count, cancellation=job.cancellation)
             )
             return reply(PreviewReply(token_texts(tokens)))
 
@@ -107,7 +110,6 @@ class ContextRoutes:
     ) -> Response:
         session = self._sessions.find(context_id)
         job = Job(context_id, client_address(request), request_id, context_id)
-        job.stop_engine = session.context.stop
         session.requests += 1
         try:
             with self._desk.registered(job):

@@ -5,19 +5,22 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.kobold_protocol.wire import AbortRequest, RequestId
 from halo_weave.errors import EngineStopped
 from halo_weave.server.kobold.fair_queue import FairQueue, PlaceGivenUp
 
 _T = TypeVar("_T")
-_STOP_AGAIN_S = 0.05
 _EARLY_ABORTS = 64
 
 
 class Job:
-    """One request of a client, from its place in the queue to its end."""
+    """One request of a client, from its place in the queue to its end.
+
+    An abort ends its wait for a turn by `aborted`, and its engine calls by `cancellation`.
+    """
 
     def __init__(self, client: str, address: str, request_id: RequestId = None, context_id: str | None = None) -> None:
         self.client = client
@@ -25,7 +28,7 @@ class Job:
         self.request_id = request_id
         self.context_id = context_id
         self.text = ""
-        self.stop_engine: Callable[[], None] | None = None
+        self.cancellation = Cancellation()
         self.aborted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @property
@@ -35,6 +38,7 @@ class Job:
     def abort(self) -> None:
         if not self.aborted.done():
             self.aborted.set_result(None)
+        self.cancellation.cancel()
 
     def is_meant_by(self, request: AbortRequest, address: str) -> bool:
         """Whether a request names this job; one that names nothing means what came from the same address."""
@@ -86,14 +90,12 @@ class EngineDesk:
         """Run an engine call in the worker thread; an abort or a client that goes away ends it within a token."""
         call = asyncio.get_running_loop().run_in_executor(self._executor, function)
         try:
-            either: set[asyncio.Future[Any]] = {call, job.aborted}
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({call})
         finally:
-            # Said again and again, because the engine forgets a stop that comes just before its call begins.
-            while not call.done():
-                if job.stop_engine is not None:
-                    job.stop_engine()
-                await asyncio.wait({call}, timeout=_STOP_AGAIN_S)
+            # The client has gone away. The turn passes on only once the engine is done.
+            if not call.done():
+                job.abort()
+                await asyncio.wait({call})
         return call.result()
 
     def abort(self, request: AbortRequest, address: str) -> bool:

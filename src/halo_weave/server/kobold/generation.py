@@ -4,6 +4,7 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Iterator
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.kobold_protocol.attention_codec import encode_attention
 from halo_weave.engine.kobold_protocol.edit_script import Edit, read_position, script_between
 from halo_weave.engine.kobold_protocol.wire import (
@@ -97,9 +98,8 @@ class Generations:
     ) -> None:
         choice = _attention_choice(prepared.request)
         context = await self._desk.call(job, lambda: self._stateless.take(tokens, choice))
-        job.stop_engine = context.stop
-        await self._desk.call(job, lambda: context.sync(tokens))
-        await self._steps(job, lambda: context.generate(prepared.settings), on_step)
+        await self._desk.call(job, lambda: context.sync(tokens, cancellation=job.cancellation))
+        await self._steps(job, lambda: context.generate(prepared.settings, cancellation=job.cancellation), on_step)
 
     async def _continue_session(
         self, prepared: "PreparedGeneration", job: Job, on_step: _OnStep
@@ -109,10 +109,9 @@ class Generations:
         try:
             async with self._desk.turn(job):
                 self._sessions.find(session.context_id).require_revision(prepared.request.revision)
-                job.stop_engine = session.context.stop
                 before = session.held
                 try:
-                    await self._steps(job, lambda: prepared.start(session.context), on_step)
+                    await self._steps(job, lambda: prepared.start(session.context, job.cancellation), on_step)
                 finally:
                     session.note_change()
                 return session.revision, script_between(before, session.held)
@@ -149,11 +148,11 @@ class PreparedGeneration:
         self.tokens = tokens
         self._first_position = first_position
 
-    def start(self, context: EngineContext) -> Iterator[Step]:
+    def start(self, context: EngineContext, cancellation: Cancellation) -> Iterator[Step]:
         positions = None if self._first_position is None else itertools.count(self._first_position)
         if self._first_position is not None and context.tokens and self._first_position <= context.tokens[-1].position:
             raise InputError(f"Position {self._first_position} is not after the last position of the context.")
-        return context.generate(self.settings, positions)
+        return context.generate(self.settings, positions, cancellation=cancellation)
 
 
 class _EventWriter:

@@ -19,7 +19,7 @@ from halo_weave.records.numbers import text_of_number
 from halo_weave.server.http_errors import Behind
 from halo_weave.server.runtime.loop_notifier import Wakeups
 from halo_weave.server.runtime.turn_queue import TurnQueue
-from halo_weave.session.turn.replying import Figures
+from halo_weave.session.turn.turn_state import Figures
 from halo_weave.session.window.context_usage import filling
 from halo_weave.session.window.events import Event, Kind
 from halo_weave.session.window.window import Newest, Window

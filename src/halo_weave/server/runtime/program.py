@@ -3,13 +3,14 @@
 import logging
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 from halo_weave import paths
 from halo_weave.config import Settings, load_settings
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.factory import open_engine
 from halo_weave.engine.protocol import Engine
 from halo_weave.errors import EngineUnavailable, StoreUnavailable, WindowBusy
@@ -24,7 +25,7 @@ from halo_weave.server.runtime.figures import TurnFigures
 from halo_weave.server.runtime.jobs import Jobs
 from halo_weave.server.runtime.status_broadcast import Bulletin
 from halo_weave.server.runtime.temporary_files import TemporaryFiles
-from halo_weave.server.runtime.turn_queue import TurnQueue
+from halo_weave.server.runtime.turn_queue import TurnQueue, Work
 from halo_weave.session.actions.reflection import Reflecting
 from halo_weave.session.hub import Hub
 from halo_weave.session.window.window import Window
@@ -128,14 +129,14 @@ class Program:
                 window.log.listen(self.figures.take)
             return feed
 
-    def send(self, window: Window, work: Callable[[], object]) -> int:
+    def send(self, window: Window, work: Work) -> int:
         """Have the model do something in a window when its turn comes; gives how many are ahead."""
         self.keeper.require_ready()
         self.feed(window)
 
-        def work_as_set() -> None:
+        def work_as_set(cancellation: Cancellation) -> None:
             window.use_defaults(self.settings.window)
-            work()
+            work(cancellation)
 
         # Under the lock, so that whoever closes the windows of an engine knows of all their turns.
         with self._lock:
@@ -226,11 +227,7 @@ class Program:
 
     def _still(self, window: Window) -> None:
         self.turns.stop(window)
-        waited = threading.Event()
-        for _ in range(int(_STOPPED_WITHIN_S / 0.02)):
-            if not self.turns.is_busy(window):
-                return
-            waited.wait(0.02)
+        self.turns.wait_until_over(window, _STOPPED_WITHIN_S)
 
     def _forget(self, window_id: str) -> None:
         with self._lock:

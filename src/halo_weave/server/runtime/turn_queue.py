@@ -8,20 +8,23 @@ import threading
 from collections import deque
 from collections.abc import Callable
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.errors import EngineUnavailable, HaloError, StoreUnavailable, WindowBusy
 from halo_weave.session.window.reloading import error_in_words
 from halo_weave.session.window.window import Window
 from halo_weave.system.background import BackgroundThread, count_failure
 
-_STOP_AGAIN_S = 0.05
 _THREAD = "turns"
+Work = Callable[[Cancellation], object]
 
 
 class _Entry:
-    def __init__(self, window: Window, work: Callable[[], object]) -> None:
+    """A turn from its place in the queue to its end, with the cancellation that ends it wherever it is."""
+
+    def __init__(self, window: Window, work: Work) -> None:
         self.window = window
         self.work = work
-        self.is_over = threading.Event()
+        self.cancellation = Cancellation()
 
 
 class TurnQueue:
@@ -41,8 +44,11 @@ class TurnQueue:
         """How many wait."""
         return len(self._waiting)
 
-    def submit(self, window: Window, work: Callable[[], object]) -> int:
-        """Have something done that needs the model; gives how many are ahead. What fails is told in the window."""
+    def submit(self, window: Window, work: Work) -> int:
+        """Have something done that needs the model; gives how many are ahead. What fails is told in the window.
+
+        The work is given the turn's cancellation, which `stop` cancels.
+        """
         entry = _Entry(window, work)
         with self._changed:
             if self._is_closed:
@@ -72,6 +78,11 @@ class TurnQueue:
         with self._changed:
             return self._find(window) is not None
 
+    def wait_until_over(self, window: Window, seconds: float) -> bool:
+        """Wait until a window has nothing waiting or under way; False if the time ends first."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._find(window) is None, seconds)
+
     def stop(self, window: Window) -> None:
         """Give up a place, or end the reply under way; does nothing if there is neither."""
         with self._changed:
@@ -79,14 +90,14 @@ class TurnQueue:
             is_waiting = entry is not None and entry is not self._running
             if entry is not None and is_waiting:
                 self._waiting.remove(entry)
+                self._changed.notify_all()
         if entry is None:
             window.stop()
-        elif is_waiting:
+            return
+        entry.cancellation.cancel()
+        if is_waiting:
             window.log.tell("queue", place=None)
             self._tell_places()
-        else:
-            window.stop()
-            BackgroundThread("stopping", lambda: self._stop_until_over(entry)).start()
 
     def close(self) -> None:
         """Ends the reply under way, and waits until it is kept; who waits is told that nothing was sent."""
@@ -102,18 +113,12 @@ class TurnQueue:
                 "error", text="The program shut down before this window's turn came; nothing was sent."
             )
         if running is not None:
-            self._stop_until_over(running)
+            running.cancellation.cancel()
         self._thread.join()
 
     def _find(self, window: Window) -> _Entry | None:
         entries = [*self._waiting, *([self._running] if self._running else [])]
         return next((entry for entry in entries if entry.window is window), None)
-
-    def _stop_until_over(self, entry: _Entry) -> None:
-        # Again and again, because a window forgets a stop that comes just before its work begins.
-        entry.window.stop()
-        while not entry.is_over.wait(_STOP_AGAIN_S):
-            entry.window.stop()
 
     def _tell_places(self) -> None:
         with self._changed:
@@ -138,13 +143,13 @@ class TurnQueue:
             finally:
                 with self._changed:
                     self._running = None
-                entry.is_over.set()
+                    self._changed.notify_all()
                 self._tell_end(entry.window)
 
     def _do(self, entry: _Entry) -> None:
         window, before = entry.window, entry.window.log.last_number
         try:
-            entry.work()
+            entry.work(entry.cancellation)
         except Exception as error:
             if not isinstance(error, HaloError):
                 count_failure(_THREAD, error)

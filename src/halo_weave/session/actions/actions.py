@@ -6,14 +6,14 @@ Nothing here is lost: what is deleted or superseded is only marked so, and can b
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.errors import InputError
 from halo_weave.records.chunks import ChunkKey
-from halo_weave.session.actions.rewriting import rewrite
-from halo_weave.session.turn import turn as turns
-from halo_weave.session.turn.capacity import prune_to_budget, require_room
-from halo_weave.session.turn.turn import Reply
+from halo_weave.session.turn.capacity import prune_to_budget
+from halo_weave.session.turn.turn import ask, rewrite, working
+from halo_weave.session.turn.turn_state import Reply
 from halo_weave.session.window.chunk_json import described, named
-from halo_weave.session.window.deleting import DELETED, SUPERSEDED, chunks_of, delete_chunk, delete_exchange, text_of
+from halo_weave.session.window.deleting import DELETED, chunks_of, delete_chunk, delete_exchange, text_of
 from halo_weave.session.window.external_changes import catch_up, join_merged
 from halo_weave.session.window.reviving import TOOL, marks_of
 from halo_weave.session.window.window import Newest, Window
@@ -114,32 +114,30 @@ def undelete(window: Window, keys: Sequence[ChunkKey]) -> None:
     with window.working("undeleting"):
         catch_up(window)
         window.memory.undelete(keys, DELETED)
-        dropped = {chunk.key: chunk for gone in window.dropped for chunk in gone}
         with window.life.looking:
-            back = [dropped[key] for key in keys if key in dropped and key not in window.life.context]
+            back = [chunk for chunk in window.take_dropped(keys) if chunk.key not in window.life.context]
             window.life.add(back)
-            for gone in window.dropped:
-                gone[:] = [chunk for chunk in gone if chunk.key not in keys]
             window.log.tell("undeleted", keys=[named(key) for key in keys], chunks=[described(one) for one in back])
         catch_up(window)
         latest = _latest_of(back)
         if latest is not None and (window.newest is None or window.newest.turn_user < latest.turn_user):
-            window.newest = latest
+            window.set_newest(latest)
         prune_to_budget(window)
 
 
-def regenerate(window: Window) -> Reply:
+def regenerate(window: Window, *, cancellation: Cancellation | None = None) -> Reply:
     """Have the newest question answered anew; the earlier answer is superseded."""
-    with window.working("answering"):
-        return _ask_again(window, None)
+    with working(window, "answering", cancellation) as cancellation:
+        newest = window.newest
+        return _ask_again(window, None if newest is None else newest.turn_user, None, cancellation)
 
 
-def edit_question(window: Window, turn: int, text: str) -> Reply:
+def edit_question(window: Window, turn: int, text: str, *, cancellation: Cancellation | None = None) -> Reply:
     """Ask in other words; the earlier exchange is superseded."""
-    with window.working("answering"):
+    with working(window, "answering", cancellation) as cancellation:
         if not text.strip():
             raise InputError("The message is empty; nothing was changed.")
-        return _ask_again(window, text, turn)
+        return _ask_again(window, turn, text, cancellation)
 
 
 def edit_reply(window: Window, turn: int, text: str) -> int:
@@ -160,22 +158,17 @@ def _delete_exchange(window: Window, turn: int) -> tuple[ChunkKey, ...]:
     """After it the one before is the newest, to be gone on with."""
     keys = delete_exchange(window, turn, DELETED)
     if window.newest is None:
-        window.newest = _latest_of(window.life.context)
+        window.set_newest(_latest_of(window.life.context))
         window.save()
     return keys
 
 
-def _ask_again(window: Window, text: str | None, turn: int | None = None) -> Reply:
-    catch_up(window)
-    if turn is None:
-        turn = None if window.newest is None else window.newest.turn_user
+def _ask_again(window: Window, turn: int | None, text: str | None, cancellation: Cancellation) -> Reply:
+    """The question of this turn, in other words if there are any, in the place of its exchange."""
     question = [] if turn is None else chunks_of(window, TurnKey(turn, "user"))
-    if turn is None or not question:
+    if not question:
         raise InputError(f"The window {window.name} does not have this question; nothing was asked.")
-    message = text or text_of(question)
-    require_room(window, message)
-    delete_exchange(window, turn, SUPERSEDED)
-    return turns.exchange(window, message, marks_of(question[0]))
+    return ask(window, text or text_of(question), marks_of(question[0]), cancellation, supersedes=turn)
 
 
 def _latest_of(chunks: Iterable[LiveChunk]) -> Newest | None:

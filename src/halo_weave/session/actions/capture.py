@@ -31,7 +31,7 @@ def start_capture(window: Window, folder: Path) -> "Capture":
         if window.recorder is not None:
             raise InputError(f"The window {window.name} is already being captured; stop that capture first.")
         capture = Capture(window, folder)
-        window.recorder = capture
+        window.record_with(capture)
         window.log.listen(capture.note_event)
         return capture
 
@@ -42,7 +42,7 @@ def stop_capture(window: Window) -> None:
             raise InputError(f"The window {window.name} is not being captured.")
         window.recorder.finish()
         window.log.stop_listening(window.recorder.note_event)
-        window.recorder = None
+        window.record_with(None)
 
 
 class Capture:

@@ -1,12 +1,13 @@
 """Reflection: after a while of silence the model sums up its context, and the memory keeps that like all else."""
 
 import logging
-import threading
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.errors import HaloError, WindowBusy
-from halo_weave.session.turn.turn import Reply, exchange
+from halo_weave.session.turn.turn import ask, working
+from halo_weave.session.turn.turn_state import Reply
 from halo_weave.session.window.window import Window
 from halo_weave.system.background import BackgroundThread
 
@@ -14,9 +15,9 @@ MARK = "reflection"
 """The entry of a chunk's metadata that marks question and answer."""
 AFTER_MESSAGES = 6
 """Messages since the last reflection before the next one is due."""
-_LOOK_EVERY_S, _STOP_AGAIN_S = 5.0, 0.05
-CarryOut = Callable[[Window, Callable[[], object]], object]
-"""Has something done in a window, now or later; a HaloError if it cannot be."""
+_LOOK_EVERY_S = 5.0
+CarryOut = Callable[[Window, Callable[[Cancellation], object]], object]
+"""Has something done in a window, now or later, with the cancellation it gives; a HaloError if it cannot be."""
 _log = logging.getLogger(__name__)
 
 
@@ -27,59 +28,50 @@ def is_due(window: Window) -> bool:
         settings.is_on
         and bool(settings.prompt.strip())
         and not window.doing
-        and window.messages - window.messages_at_reflection >= AFTER_MESSAGES
+        and window.messages_since_reflection >= AFTER_MESSAGES
         and silence >= timedelta(minutes=settings.after_minutes)
     )
 
 
-def reflect(window: Window) -> Reply:
+def reflect(window: Window, *, cancellation: Cancellation | None = None) -> Reply:
     """Ask for the summary now, as a message like any other that is marked."""
-    with window.working("answering"):
-        reply = exchange(window, window.settings.reflection.prompt, {MARK: True})
-        window.messages_at_reflection = window.messages
+    with working(window, "answering", cancellation) as cancellation:
+        reply = ask(window, window.settings.reflection.prompt, {MARK: True}, cancellation)
+        window.note_reflection()
         window.save()
         return reply
-
-
-def at_once(_: Window, work: Callable[[], object]) -> object:
-    return work()
 
 
 class Reflecting:
     """Looks after all open windows in a thread of its own, which also does the work unless `carry_out` has it done."""
 
-    def __init__(self, open_windows: Callable[[], Iterable[Window]], carry_out: CarryOut = at_once) -> None:
+    def __init__(self, open_windows: Callable[[], Iterable[Window]], carry_out: CarryOut | None = None) -> None:
         self._open_windows = open_windows
-        self._carry_out = carry_out
-        self._is_over = threading.Event()
+        self._carry_out: CarryOut = carry_out or (lambda _, work: work(self._end))
+        self._end = Cancellation()
         self._thread = BackgroundThread("reflection", self._work, restarts=True)
         self._thread.start()
 
     def close(self) -> None:
         """Ends a summary that this thread is at."""
-        self._is_over.set()
+        self._end.cancel()
         self._thread.give_up()
-        while self._thread.is_alive():
-            # Again and again, because a window forgets a stop that comes just before its work begins.
-            for window in self._open_windows():
-                if window.doing:
-                    window.stop()
-            self._thread.join(_STOP_AGAIN_S)
+        self._thread.join()
 
     def _work(self) -> None:
-        while not self._is_over.wait(_LOOK_EVERY_S):
+        while not self._end.wait(_LOOK_EVERY_S):
             for window in self._open_windows():
-                if is_due(window):
+                if is_due(window) and not self._end.is_cancelled:
                     self._ask(window)
 
     def _ask(self, window: Window) -> None:
-        def work() -> None:
+        def work(cancellation: Cancellation) -> None:
             try:
-                reflect(window)
+                reflect(window, cancellation=cancellation)
             except WindowBusy:
                 return  # somebody has begun to speak
             except HaloError as error:
-                window.messages_at_reflection = window.messages  # not again before there is more to say
+                window.note_reflection()  # not again before there is more to say
                 _log.warning("The window %s could not be summarised: %s", window.name, error)
                 raise
 

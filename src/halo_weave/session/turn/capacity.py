@@ -2,7 +2,9 @@
 
 from collections.abc import Collection
 from datetime import datetime
+from typing import NamedTuple
 
+from halo_weave.engine.protocol import Engine
 from halo_weave.errors import InputError
 from halo_weave.records.tokens import Token
 from halo_weave.session.window.window import Window
@@ -10,15 +12,34 @@ from halo_weave.weave.living import TurnKey
 from halo_weave.weave.pruning import PruningPlan
 
 
-def tokens_of(window: Window, text: str, *, name: str = "message", done: str = "sent") -> list[Token]:
+class TokenisedText(NamedTuple):
+    """A text in the tokens of one engine."""
+
+    text: str
+    tokens: list[Token]
+    engine: Engine
+
+
+class Room(NamedTuple):
+    """So many tokens may live beside what is about to be said; `plan` is what leaves for that."""
+
+    tokens: int
+    plan: PruningPlan
+
+
+def tokenised(window: Window, text: str | TokenisedText, *, name: str = "message", done: str = "sent") -> TokenisedText:
     """Refused, in words that say that nothing was `done`, if it is empty or no text."""
+    if isinstance(text, TokenisedText):
+        if text.engine is window.engine:
+            return text
+        text = text.text
     if not text.strip():
         raise InputError(f"The {name} is empty; nothing was {done}.")
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise InputError(f"The {name} has an unpaired surrogate at index {error.start}; nothing was {done}.") from None
-    return window.engine.tokenize(text)
+    return TokenisedText(text, window.engine.tokenize(text), window.engine)
 
 
 def new_tokens(window: Window, tokens: list[Token], time: datetime) -> int:
@@ -28,9 +49,11 @@ def new_tokens(window: Window, tokens: list[Token], time: datetime) -> int:
     return question + len(tokens) + len(frames.opening("assistant", time, follows_gap=False))
 
 
-def require_room(window: Window, text: str) -> None:
-    """Refuse what could not be sent, before anything else is changed for its sake."""
-    _plan_room(window, new_tokens(window, tokens_of(window, text), window.clock()), current=frozenset())
+def require_room(window: Window, text: str) -> TokenisedText:
+    """Refuse what could not be sent right now; gives it ready to be sent."""
+    message = tokenised(window, text)
+    plan_room(window, new_tokens(window, message.tokens, window.clock()))
+    return message
 
 
 def require_room_for_both(window: Window, question: list[Token], reply: list[Token], time: datetime) -> None:
@@ -46,13 +69,34 @@ def require_room_for_both(window: Window, question: list[Token], reply: list[Tok
         )
 
 
-def make_room(window: Window, new: int, current: Collection[TurnKey]) -> None:
-    """Bury what stands in the way of the message and the longest reply, but nothing of the `current` turns."""
-    room, plan = _plan_room(window, new, current)
-    window.life.current = frozenset(current)
-    if plan.burials:
-        window.log.tell("notice", text=f"The context is full: {len(plan.burials)} chunks were archived to make room.")
-        window.life.prune(room)
+def plan_room(
+    window: Window, new: int, *, current: Collection[TurnKey] = (), without: Collection[TurnKey] = ()
+) -> Room:
+    """Room for so many new tokens and the longest reply, once the turns `without` are gone; nothing of the `current`
+    turns leaves. Refused if that is not enough."""
+    usable, longest = window.usable_tokens, window.settings.generation.max_tokens
+    frames = window.life.frames
+    tokens = usable - new - longest - len(frames.closing("assistant", window.clock()))
+    plan = window.life.plan_pruning(max(1, tokens), current, without=without)
+    if plan.held_by is not None or tokens < 1:
+        held = plan.held_by.current if plan.held_by else 0
+        raise InputError(
+            f"The message does not fit in the context of {usable} tokens: {new + held} for the message, "
+            f"{len(frames.beginning)} for the system prompt, {_pinned(plan)} for pinned text, {longest} for the "
+            "longest reply. Nothing was sent. Shorten the message, unpin something, lower generation.max_tokens, or "
+            "raise engine.context_tokens."
+        )
+    return Room(tokens, plan)
+
+
+def make_room(window: Window, room: Room, current: Collection[TurnKey] = ()) -> None:
+    """Carry out what was planned, and hold the `current` turns from now on."""
+    window.life.hold(current)
+    if room.plan.burials:
+        burials = len(room.plan.burials)
+        window.log.tell("notice", text=f"The context is full: {burials} chunks were archived to make room.")
+        window.life.carry_out(room.plan)
+        window.life.prune(room.tokens)  # dates at gaps are no part of the plan, and may need a little more
 
 
 def prune_to_budget(window: Window) -> None:
@@ -61,22 +105,6 @@ def prune_to_budget(window: Window) -> None:
     if held_by is not None:
         window.log.tell("notice", text=str(held_by))
     window.save()
-
-
-def _plan_room(window: Window, new: int, current: Collection[TurnKey]) -> tuple[int, PruningPlan]:
-    usable, longest = window.usable_tokens, window.settings.generation.max_tokens
-    frames = window.life.frames
-    room = usable - new - longest - len(frames.closing("assistant", window.clock()))
-    plan = window.life.plan_pruning(max(1, room), current)
-    if plan.held_by is not None or room < 1:
-        held = plan.held_by.current if plan.held_by else 0
-        raise InputError(
-            f"The message does not fit in the context of {usable} tokens: {new + held} for the message, "
-            f"{len(frames.beginning)} for the system prompt, {_pinned(plan)} for pinned text, {longest} for the "
-            "longest reply. Nothing was sent. Shorten the message, unpin something, lower generation.max_tokens, or "
-            "raise engine.context_tokens."
-        )
-    return room, plan
 
 
 def _pinned(plan: PruningPlan) -> int:

@@ -1,6 +1,7 @@
 """What of the memory should return for a message: found by the search, planned by `weave.resurrection`."""
 
-from halo_weave.errors import EngineError
+from halo_weave.engine.cancellation import Cancellation
+from halo_weave.errors import EngineError, EngineStopped
 from halo_weave.memory.search.search import Hit
 from halo_weave.records.tokens import Token
 from halo_weave.session.window.window import Window
@@ -13,15 +14,25 @@ NOTHING = ResurrectionPlan((), 0)
 
 
 def plan_recall(
-    window: Window, message: str, budget: int, before: int, *, is_restrained: bool = True
+    window: Window,
+    message: str,
+    budget: int,
+    before: int,
+    *,
+    is_restrained: bool = True,
+    cancellation: Cancellation | None = None,
 ) -> ResurrectionPlan:
     """Only what stands before the message's own position: what others say meanwhile comes later.
 
-    Without restraint, what the search finds returns whether it is needed or not.
+    Without restraint, what the search finds returns whether it is needed or not. Nothing returns once it is cancelled.
     """
     if not window.settings.weave.resurrection or budget <= 0:
         return NOTHING
+    if cancellation is not None and cancellation.is_cancelled:
+        return NOTHING
     hits = window.memory.search(message, limit=FOUND_AT_MOST)
+    if cancellation is not None and cancellation.is_cancelled:
+        return NOTHING
     found = {hit.chunk.key: hit.chunk for hit in hits}
     dormant = [
         candidate_of(hit)
@@ -53,13 +64,16 @@ def candidate_of(hit: Hit) -> Candidate:
     )
 
 
-def with_preview(window: Window, message: str, tokens: list[Token]) -> str:
+def with_preview(window: Window, message: str, tokens: list[Token], cancellation: Cancellation) -> str:
     """The message and what the model would begin to answer, if that is wished for."""
     if not window.settings.preview.is_on:
         return message
     try:
-        window.sync(window.life.layout())
-        begun = window.engine_context.preview([token.id for token in tokens], PREVIEWED_TOKENS)
+        window.sync(window.life.layout(), cancellation=cancellation)
+        ids = [token.id for token in tokens]
+        begun = window.engine_context.preview(ids, PREVIEWED_TOKENS, cancellation=cancellation)
+    except EngineStopped:
+        return message
     except EngineError as error:
         window.log.tell("notice", text=f"The memory was searched without a preview: {error}")
         return message

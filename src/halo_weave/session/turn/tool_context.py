@@ -66,13 +66,8 @@ def _plan(window: Window, candidates: Sequence[Candidate], budget: int) -> Resur
 
 def _make_room(window: Window, tokens: int) -> None:
     """Bury down to so many tokens, as far as that goes without the latest turns."""
-    life = window.life
-    current = life.current
-    life.current = current | _latest(chunk.turn for chunk in life.context)
-    try:
-        life.prune(max(1, tokens))
-    finally:
-        life.current = current
+    with window.life.also_holding(_latest(chunk.turn for chunk in window.life.context)):
+        window.life.prune(max(1, tokens))
 
 
 def _latest(turns: Iterable[TurnKey]) -> frozenset[TurnKey]:

@@ -10,16 +10,16 @@ import time as clocks
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.protocol import Engine
 from halo_weave.records.tokens import Token
 from halo_weave.session.turn.repeated_calls import is_repeated
 from halo_weave.session.turn.tool_context import weave_in
-from halo_weave.session.turn.turn_state import Exchange, written_alive
+from halo_weave.session.turn.turn_state import TurnState
+from halo_weave.session.turn.writing import write_alive
 from halo_weave.session.window.chunk_json import described
-from halo_weave.session.window.journal import Journal
 from halo_weave.session.window.reviving import TOOL
 from halo_weave.session.window.tool_calls import NOTED_CHARACTERS
-from halo_weave.session.window.window import Window
 from halo_weave.session.window.words import ChunkSizes, Positions, placed
 from halo_weave.system.background import BackgroundThread
 from halo_weave.tools.calls.tags import FoundCall, TagParser
@@ -27,7 +27,6 @@ from halo_weave.tools.registry import Called, Toolbox
 from halo_weave.tools.tool import Asker, as_json, failed
 
 CALL_TIMEOUT_S = 10.0
-_LOOK_EVERY_S = 0.02
 _SHOWN_COMMAND = 80
 _LEAST_RESULT = 16
 _LONGEST_TOKEN = 32
@@ -36,16 +35,15 @@ _LONGEST_TOKEN = 32
 class ToolRounds:
     """Those of one reply. Without a toolbox, or with tools switched off, it hears nothing."""
 
-    def __init__(self, window: Window, exchange: Exchange, journal: Journal) -> None:
-        self._window = window
-        self._exchange = exchange
-        self._journal = journal
+    def __init__(self, turn: TurnState) -> None:
+        window = self._window = turn.window
+        self._turn = turn
         self._settings = window.settings.tools
         self._toolbox: Toolbox | None = window.toolbox if self._settings.is_on else None
         self._calls: list[FoundCall] = []
         self._count = 0
         self._parser = TagParser()
-        for chunk in window.life.context.of_turn(exchange.assistant):
+        for chunk in window.life.context.of_turn(turn.assistant):
             self._parser.push("\n" if TOOL in chunk.marks else chunk.text)
 
     def hear(self, text: str) -> bool:
@@ -73,7 +71,7 @@ class ToolRounds:
         """Do what was called for, and put the results behind it."""
         calls, self._calls = self._calls, []
         for call in calls:
-            if self._window.is_stopped.is_set():
+            if self._turn.cancellation.is_cancelled:
                 return
             self._count += 1
             started = clocks.perf_counter()
@@ -87,13 +85,11 @@ class ToolRounds:
         if self._count > limit:
             return Called(None, failed(f"at most {limit} tool calls per reply; continue without"))
         window.log.tell("status", text="calling a tool")
-        asker = Asker(f"window {window.name}", self._exchange.user.turn, self._exchange.assistant.turn)
-        return _within(CALL_TIMEOUT_S, window.is_stopped, lambda: toolbox.call(call.text, asker))
+        asker = Asker(f"window {window.name}", self._turn.user.turn, self._turn.assistant.turn)
+        return _within(CALL_TIMEOUT_S, self._turn.cancellation, lambda: toolbox.call(call.text, asker))
 
     def _add_result(self, call: FoundCall, called: Called, seconds: float) -> None:
-        window, exchange, outcome = self._window, self._exchange, called.outcome
-        newest = window.newest
-        assert newest is not None
+        window, turn, outcome = self._window, self._turn, called.outcome
         command = " ".join(call.text.split())
         most = self._most_tokens()
         line = outcome.line[: most * _LONGEST_TOKEN]  # nobody waits for what is cut off anyway to be tokenised
@@ -105,21 +101,20 @@ class ToolRounds:
             "is_error": outcome.is_error,
             "seconds": round(seconds, 3),
         }
-        positions = Positions(window.memory, newest.free_from, newest.free_to)
+        positions = Positions(window.memory, turn.newest.free_from, turn.newest.free_to)
         words = placed(tokens, positions)
-        self._journal.add_marked(words, {TOOL: told})
+        self._turn.journal.add_marked(words, {TOOL: told})
         whole = ChunkSizes(min_tokens=max(1, len(words)), max_tokens=0)
-        living = written_alive(window, exchange, words, {**exchange.marks, TOOL: told}, sizes=whole)
-        free_from, free_to = positions.rest(len(words))
-        window.newest = newest._replace(free_from=free_from, free_to=free_to)
+        living = write_alive(turn, words, {TOOL: told}, sizes=whole)
+        window.use_positions(positions, len(words))
         with window.life.looking:
             window.life.add(living)
             entry = {**told, "result": outcome.line[:NOTED_CHARACTERS], "time": window.clock().isoformat()}
-            window.tool_calls.append(entry)
+            window.note_tool_call(entry)
             window.log.tell("tool", **entry, chunks=[described(chunk) for chunk in living])
-        exchange.said.append("".join(token.text for token in tokens))
+        turn.said.append("".join(token.text for token in tokens))
         if outcome.woven:
-            weave_in(window, outcome.woven, outcome.cause, reserved=exchange.reserved(window))
+            weave_in(window, outcome.woven, outcome.cause, reserved=turn.tokens_reserved())
         window.save()
 
     def _most_tokens(self) -> int:
@@ -130,19 +125,28 @@ class ToolRounds:
         return max(_LEAST_RESULT, min(self._settings.result_tokens, room // 3))
 
 
-def _within(seconds: float, is_stopped: threading.Event, work: Callable[[], Called]) -> Called:
+def _within(seconds: float, cancellation: Cancellation, work: Callable[[], Called]) -> Called:
     """What the work gives, or an error if it takes too long or somebody stops the reply; then it ends by itself."""
     results: list[Called] = []
-    thread = BackgroundThread("tool", lambda: results.append(work()))
-    thread.start()
-    deadline = clocks.monotonic() + seconds
-    while thread.is_alive() and clocks.monotonic() < deadline and not is_stopped.is_set():
-        thread.join(_LOOK_EVERY_S)
+    is_over = threading.Event()
+
+    def run() -> None:
+        try:
+            results.append(work())
+        finally:
+            is_over.set()
+
+    if cancellation.is_cancelled:
+        return Called(None, failed("stopped"))
+    with cancellation.on_cancel(is_over.set):
+        BackgroundThread("tool", run).start()
+        is_in_time = is_over.wait(seconds)
     if results:
         return results[0]
-    if not thread.is_alive():
-        return Called(None, failed("internal error in the tool; see the log for details"))
-    return Called(None, failed("stopped" if is_stopped.is_set() else f"timed out after {seconds:g} s"))
+    if cancellation.is_cancelled:
+        return Called(None, failed("stopped"))
+    problem = "internal error in the tool; see the log for details" if is_in_time else f"timed out after {seconds:g} s"
+    return Called(None, failed(problem))
 
 
 def _result_tokens(engine: Engine, text: str, most: int) -> Sequence[Token]:

@@ -27,7 +27,7 @@ def delete_exchange(window: Window, turn: int, origin: str) -> tuple[ChunkKey, .
     keys = tuple(chunk.key for chunk in both)
     window.memory.delete(keys, origin)
     if window.newest is not None and window.newest.turn_user == turn:
-        window.newest = None
+        window.set_newest(None)
     _take_out(window, keys, origin, is_whole_exchange=True)
     return keys
 
@@ -38,6 +38,6 @@ def delete_chunk(window: Window, key: ChunkKey) -> None:
 
 
 def _take_out(window: Window, keys: Sequence[ChunkKey], origin: str, *, is_whole_exchange: bool) -> None:
-    window.dropped.append(window.drop(keys, is_whole_exchange=is_whole_exchange))
+    window.remember_deletion(window.drop(keys, is_whole_exchange=is_whole_exchange))
     window.log.tell("deleted", keys=[named(key) for key in keys], origin=origin)
     window.save()

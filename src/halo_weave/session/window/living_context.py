@@ -1,7 +1,8 @@
 """What lives in a window and what it buried: the plans of `weave` carried out, and told."""
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 
 from halo_weave.memory.memory import Memory
@@ -27,8 +28,7 @@ class Life:
 
     def __init__(self, memory: Memory, window_id: str, log: EventLog, clock: Callable[[], datetime]) -> None:
         self.context = Context()
-        self.current: frozenset[TurnKey] = frozenset()
-        """The turns of the exchange under way, which are not pruned."""
+        self._current: frozenset[TurnKey] = frozenset()
         self.looking = threading.RLock()
         self.graves = Graves(memory, window_id, self.looking)
         self._memory = memory
@@ -46,8 +46,27 @@ class Life:
     def begin_with(self, chunks: Iterable[LiveChunk], current: frozenset[TurnKey]) -> None:
         """Let just these live; what was buried or raised and is not saved yet never was."""
         with self.looking:
-            self.context, self.current = Context(chunks), current
+            self.context, self._current = Context(chunks), current
             self.graves.note_saved()
+
+    @property
+    def current(self) -> frozenset[TurnKey]:
+        """The turns of the exchange under way, which are not pruned."""
+        return self._current
+
+    def hold(self, turns: Collection[TurnKey]) -> None:
+        """Let just these turns be the exchange under way."""
+        self._current = frozenset(turns)
+
+    @contextmanager
+    def also_holding(self, turns: Collection[TurnKey]) -> Iterator[None]:
+        """For a while, prune nothing of these turns either."""
+        before = self._current
+        self._current = before | frozenset(turns)
+        try:
+            yield
+        finally:
+            self._current = before
 
     def layout(self, opened: OpenTurn | None = None) -> Layout:
         return lay_out(self.context, self.frames, gap=self._gap, opened=opened)
@@ -69,12 +88,18 @@ class Life:
             if not plan.burials:
                 return plan.held_by
 
-    def plan_pruning(self, budget: int, current: Collection[TurnKey]) -> PruningPlan:
-        """What would leave if these were the turns of the exchange under way."""
-        size = self.size()
+    def carry_out(self, plan: PruningPlan) -> None:
+        self._bury(plan.burials)
+
+    def plan_pruning(
+        self, budget: int, current: Collection[TurnKey], *, without: Collection[TurnKey] = ()
+    ) -> PruningPlan:
+        """What would leave if `current` were the turns of the exchange under way and those `without` were gone."""
+        staying = [one for one in self.context if one.turn not in without]
+        size = size_of(staying, self.frames, gap=self._gap)
         if budget == 0 or size <= budget:
             return PruningPlan((), size, None)  # without asking what each chunk is worth
-        chunks = self.living(current)
+        chunks = [one for one in self.living(current) if one.turn not in without]
         return pruning.plan(chunks, budget=budget, fixed=size - tokens_in_all(chunks))
 
     def living(self, current: Collection[TurnKey]) -> list[LivingChunk]:

@@ -26,9 +26,7 @@ def recover(window: "Window", error: BaseException) -> None:
     """Make a window usable again in which something failed. What was only refused has changed nothing."""
     if window.journal is None and isinstance(error, (InputError, SettingError, EngineError)):
         return
-    window.is_behind = True
-    with window.life.looking:
-        window.writing.clear()
+    window.fall_behind()
     if not isinstance(error, Exception):
         return  # the process is about to end, or the user wants it to
     # First, because who is sent the whole state instead of `reloaded` is not sent the events after it.
@@ -63,5 +61,5 @@ def reload(window: "Window", notice: str = "") -> None:
     if window.journal is not None:
         window.journal.note_all()
     window.restore(window, record)
-    window.journal, window.is_behind = None, False
+    window.note_reloaded()
     window.log.tell("reloaded")

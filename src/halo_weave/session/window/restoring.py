@@ -17,7 +17,6 @@ from halo_weave.session.window.journal import Begun, Noted, Written, noted
 from halo_weave.session.window.reviving import metadata_of
 from halo_weave.session.window.saved_chunks import SavedChunks
 from halo_weave.session.window.saved_window import SavedExchange, SavedWindow, decoded
-from halo_weave.session.window.tool_calls import earlier_calls
 from halo_weave.session.window.window import Newest, Surroundings, Window
 from halo_weave.session.window.words import ChunkSizes, Word, cut
 from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS
@@ -45,7 +44,7 @@ def reopened(around: Surroundings, record: WindowRecord) -> Window:
     window = Window(record, around, restore)
     _take_saved(window, record)
     _bring_all_to_end(window, noted(window.memory.store, window.id))
-    window.tool_calls.extend(earlier_calls(window.life.context))
+    window.list_tool_calls()
     return window
 
 
@@ -63,8 +62,7 @@ def restore(window: Window, record: WindowRecord) -> None:
     stored = window.memory.chunks_by_keys(left)
     if any(key not in stored or stored[key].chunk.deleted for key in left):
         window.reread()
-    window.tool_calls.clear()
-    window.tool_calls.extend(earlier_calls(window.life.context))
+    window.list_tool_calls()
 
 
 def _take_saved(window: Window, record: WindowRecord) -> None:
@@ -73,11 +71,9 @@ def _take_saved(window: Window, record: WindowRecord) -> None:
     window.take_record(record, overrides)
     for name in (name for name in saved.overrides if name not in overrides):
         window.log.tell("notice", text=_notice_of_unusable(name, saved.overrides[name]))
-    window.messages = saved.messages
-    window.messages_at_reflection = saved.messages_at_reflection
-    window.newest = None if saved.newest is None else _newest(saved.newest)
-    window.life.begin_with(_revived(window, saved), frozenset() if window.newest is None else window.newest.turns)
-    window.news.seen = saved.news_seen
+    newest = None if saved.newest is None else _newest(saved.newest)
+    window.take_saved(saved, newest)
+    window.life.begin_with(_revived(window, saved), frozenset() if newest is None else newest.turns)
     take_news(window)
 
 
@@ -135,7 +131,7 @@ def _bring_all_to_end(window: Window, cut_off: Mapping[int, Noted]) -> None:
         window.save()
         for turn in cut_off:
             window.memory.store.journal_clear(window.id, turn)
-    window.memory.embed_later(window.take_unembedded())
+    window.embed_written()
 
 
 def _bring_to_end(window: Window, turn: int, begun: Begun, notes: Sequence[Written]) -> None:
@@ -159,7 +155,7 @@ def _bring_to_end(window: Window, turn: int, begun: Begun, notes: Sequence[Writt
             sizes=window.sizes if marks == _INTERRUPTED else ChunkSizes(min_tokens=len(words), max_tokens=0),
         )
     if written:
-        window.unembedded += window.memory.write(written)
+        window.write(written)
         answer += written
         window.log.tell("notice", text="The last reply was interrupted; the text so far is kept.")
     buried = window.life.graves.among(chunk.key for chunk in (*question, *answer))
@@ -170,7 +166,7 @@ def _bring_to_end(window: Window, turn: int, begun: Begun, notes: Sequence[Writt
     )
     if window.newest is None or window.newest.turn_assistant <= turn:
         ends = [chunk.end_position for chunk in (*question, *answer)]
-        window.newest = Newest(user.turn, turn, max(ends), max(ends))
+        window.set_newest(Newest(user.turn, turn, max(ends), max(ends)))
 
 
 def _unwritten(notes: Sequence[Written], known: Collection[int]) -> Iterator[tuple[dict[str, Any], list[Word]]]:

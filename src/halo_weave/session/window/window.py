@@ -6,17 +6,18 @@ Here is what it is and what is saved of it. The order of a turn is in `turn`; wh
 
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
+from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.protocol import Attention, Engine, EngineContext, SyncReport
 from halo_weave.errors import StoreConflict, StoreError, WindowBusy
 from halo_weave.memory.memory import Memory
-from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.numbers import text_of_number
 from halo_weave.records.tokens import Token
 from halo_weave.records.windows import WindowRecord
@@ -30,7 +31,8 @@ from halo_weave.session.window.reloading import bring_up_to_date, recover
 from halo_weave.session.window.reviving import Reviver
 from halo_weave.session.window.saved_window import SavedChunk, SavedExchange, SavedWindow, encoded
 from halo_weave.session.window.system_prompt import SystemPrompt
-from halo_weave.session.window.words import ChunkSizes, Word
+from halo_weave.session.window.tool_calls import earlier_calls
+from halo_weave.session.window.words import ChunkSizes, Positions, Word
 from halo_weave.tools.registry import Toolbox
 from halo_weave.weave.brightness.choosing import make_scorer
 from halo_weave.weave.context import LiveChunk
@@ -87,10 +89,8 @@ class Window:
         self, record: WindowRecord, around: Surroundings, restore: Callable[["Window", WindowRecord], None]
     ) -> None:
         self.restore = restore
-        self.is_behind = False
-        """Whether something failed half-way, so that the window has to be read from its file before it goes on."""
-        self.journal: Journal | None = None
-        """Of the exchange under way, until all of it is saved."""
+        self._is_behind = False
+        self._journal: Journal | None = None
         self.engine = around.engine
         self.memory = around.memory
         self.clock = around.clock
@@ -99,24 +99,22 @@ class Window:
         self.log = EventLog()
         self.news = News(self.memory.store)
         self.life = Life(self.memory, record.id, self.log, self.clock)
-        self.writing: list[Token] = []
-        """The reply under way."""
-        self.messages = 0
-        self.messages_at_reflection = 0
-        self.newest: Newest | None = None
-        self.dropped: deque[list[LiveChunk]] = deque(maxlen=REMEMBERED_DELETIONS)
-        """What lived here when it was deleted, by deletion, for the latest of them to be undone."""
-        self.tool_calls: deque[dict[str, Any]] = deque(maxlen=REMEMBERED_CALLS)
-        """The latest calls of tools, with what came of them."""
-        self.recorder: Recorder | None = None
+        self._writing: list[Token] = []
+        self._messages = 0
+        self._messages_at_reflection = 0
+        self._newest: Newest | None = None
+        self._dropped: deque[list[LiveChunk]] = deque(maxlen=REMEMBERED_DELETIONS)
+        self._tool_calls: deque[dict[str, Any]] = deque(maxlen=REMEMBERED_CALLS)
+        self._recorder: Recorder | None = None
         self.active_at = around.clock()
-        self.unembedded: list[int] = []
+        self._unembedded: list[int] = []
         """Chunks of this window that were written and not given to be embedded yet."""
-        self.is_stopped = threading.Event()
         self._record = record
         self._defaults = around.settings
         self._overrides: dict[str, Any] = {}
-        self._is_working = threading.Lock()
+        self._work_changed = threading.Condition()
+        self._cancellation: Cancellation | None = None
+        """Of the work under way."""
         self._doing = ""
         self._engine_context: EngineContext | None = None
         self._must_reread = False
@@ -163,46 +161,88 @@ class Window:
             return self.life.size()
 
     @property
+    def writing(self) -> Sequence[Token]:
+        """The reply under way."""
+        return self._writing
+
+    @property
+    def newest(self) -> Newest | None:
+        return self._newest
+
+    @property
+    def messages(self) -> int:
+        return self._messages
+
+    @property
+    def messages_since_reflection(self) -> int:
+        return self._messages - self._messages_at_reflection
+
+    @property
+    def tool_calls(self) -> Collection[dict[str, Any]]:
+        """The latest calls of tools, with what came of them."""
+        return self._tool_calls
+
+    @property
+    def recorder(self) -> Recorder | None:
+        return self._recorder
+
+    @property
+    def journal(self) -> Journal | None:
+        """Of the turn under way, until all of it is saved."""
+        return self._journal
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether something failed half-way, so that the window has to be read from its file before it goes on."""
+        return self._is_behind
+
+    @property
     def doing(self) -> str:
         """What the window is busy with; empty if it is not."""
         return self._doing
 
     @contextmanager
-    def working(self, doing: str) -> Iterator[None]:
+    def working(self, doing: str, cancellation: Cancellation | None = None) -> Iterator[Cancellation]:
         """For whatever changes the window: one at a time. What is short is waited for, a reply is not.
 
-        Whatever fails half-way leaves the window as its file has it, with what was written until then.
+        Gives the work's cancellation, a new one if there is none yet. Whatever fails half-way leaves the window as its
+        file has it, with what was written until then.
         """
-        if not self._is_working.acquire(timeout=_PATIENCE_S):
-            raise WindowBusy(f"The window {self.name} is {self._doing or 'busy'}; wait until it finishes, or stop it.")
-        self.is_stopped.clear()
-        self._doing = doing
+        cancellation = cancellation or Cancellation()
+        with self._work_changed:
+            if not self._work_changed.wait_for(lambda: self._cancellation is None, _PATIENCE_S):
+                raise WindowBusy(f"The window {self.name} is {self._doing}; wait until it finishes, or stop it.")
+            self._cancellation, self._doing = cancellation, doing
         try:
-            yield
+            yield cancellation
         except BaseException as error:
             recover(self, error)
             raise
         finally:
-            self._doing = ""
             self.active_at = self.clock()
-            self._is_working.release()
+            with self._work_changed:
+                self._cancellation, self._doing = None, ""
+                self._work_changed.notify_all()
 
     def wait_until_idle(self) -> None:
-        with self._is_working:
-            pass
+        with self._work_changed:
+            self._work_changed.wait_for(lambda: self._cancellation is None)
 
     def stop(self) -> None:
         """End the reply under way; may be called from any thread, and does nothing if there is none."""
-        self.is_stopped.set()
-        if self._engine_context is not None:
-            self._engine_context.stop()
+        with self._work_changed:
+            cancellation = self._cancellation
+        if cancellation is not None:
+            cancellation.cancel()
 
-    def sync(self, layout: Layout, opened: OpenTurn | None = None) -> SyncReport:
+    def sync(
+        self, layout: Layout, opened: OpenTurn | None = None, *, cancellation: Cancellation | None = None
+    ) -> SyncReport:
         """Let the model see this; after a deletion without any trace of what was deleted."""
         read = [span.chunk.key.turn for span in layout.spans]
         # Before: if it is stopped or fails half-way, some of it was read all the same.
         self._latest_turn_read = max([self._latest_turn_read, *read, *([opened.turn.turn] if opened else [])])
-        report = self.engine_context.sync(layout.placed, clean=self._must_reread)
+        report = self.engine_context.sync(layout.placed, clean=self._must_reread, cancellation=cancellation)
         self._must_reread = False
         return report
 
@@ -220,9 +260,96 @@ class Window:
         """Let the model read its context again, without a trace of what is no longer in it."""
         self._must_reread = True
 
-    def take_unembedded(self) -> list[int]:
-        taken, self.unembedded = self.unembedded, []
-        return taken
+    def begin_turn(
+        self,
+        newest: Newest,
+        time: datetime,
+        marks: Mapping[str, Any],
+        *,
+        supersedes: int | None = None,
+    ) -> Journal:
+        """Note down that this exchange begins, in the place of the one whose question is `supersedes`, if any."""
+        self._journal = Journal(self.memory.store, self.id, newest.turn_assistant)
+        self._journal.begin(newest.turn_user, time, dict(marks), supersedes=supersedes)
+        return self._journal
+
+    def end_turn(self) -> None:
+        """All of the turn is saved; what it wrote is embedded in the background."""
+        if self._journal is not None:
+            self._journal.clear()
+            self._journal = None
+        self.embed_written()
+
+    def write(self, chunks: Sequence[Chunk]) -> None:
+        """Put chunks into the memory, durably; they are embedded by `embed_written`."""
+        self._unembedded += self.memory.write(chunks)
+
+    def embed_written(self) -> None:
+        taken, self._unembedded = self._unembedded, []
+        self.memory.embed_later(taken)
+
+    def set_newest(self, newest: Newest | None) -> None:
+        """The exchange that can be continued, regenerated and edited from now on."""
+        self._newest = newest
+
+    def use_positions(self, positions: Positions, used: int) -> None:
+        """The newest reply goes on behind so many of these positions."""
+        assert self._newest is not None
+        free_from, free_to = positions.rest(used)
+        self._newest = self._newest._replace(free_from=free_from, free_to=free_to)
+
+    def count_message(self) -> None:
+        self._messages += 1
+
+    def note_reflection(self) -> None:
+        self._messages_at_reflection = self._messages
+
+    def begin_writing(self) -> None:
+        self._writing.clear()
+
+    def show_word(self, token: Token) -> None:
+        self._writing.append(token)
+
+    def end_writing(self) -> None:
+        with self.life.looking:
+            self._writing.clear()
+
+    def note_tool_call(self, entry: dict[str, Any]) -> None:
+        self._tool_calls.append(entry)
+
+    def list_tool_calls(self) -> None:
+        """Those that living chunks tell of, in the place of all that are listed."""
+        self._tool_calls.clear()
+        self._tool_calls.extend(earlier_calls(self.life.context))
+
+    def record_with(self, recorder: Recorder | None) -> None:
+        """Have everything that the model sees taken down, or no longer."""
+        self._recorder = recorder
+
+    def remember_deletion(self, dropped: list[LiveChunk]) -> None:
+        """What lived here when it was deleted, so that it can live again as it was."""
+        self._dropped.append(dropped)
+
+    def take_dropped(self, keys: Collection[ChunkKey]) -> list[LiveChunk]:
+        """Those of them that lived here when they were deleted, unless that is long ago; they are not given twice."""
+        found = {chunk.key: chunk for gone in self._dropped for chunk in gone if chunk.key in keys}
+        for gone in self._dropped:
+            gone[:] = [chunk for chunk in gone if chunk.key not in keys]
+        return [found[key] for key in keys if key in found]
+
+    def fall_behind(self) -> None:
+        """Something failed half-way."""
+        self._is_behind = True
+        self.end_writing()
+
+    def note_reloaded(self) -> None:
+        self._journal, self._is_behind = None, False
+
+    def take_saved(self, saved: SavedWindow, newest: Newest | None) -> None:
+        """Go on with these counts, this newest exchange, and what was read of the memory's audit log."""
+        self._messages, self._messages_at_reflection = saved.messages, saved.messages_at_reflection
+        self._newest = newest
+        self.news.seen = saved.news_seen
 
     def take_record(self, record: WindowRecord, overrides: Mapping[str, Any]) -> None:
         """Be the window of this name and version, with these settings of its own."""
@@ -273,14 +400,14 @@ class Window:
                 "name": self.name,
                 "doing": self._doing,
                 "chunks": [described(chunk) for chunk in self.life.context],
-                "writing": [token.text for token in self.writing],
+                "writing": [token.text for token in self._writing],
                 "buried": len(self.life.graves),
                 "tokens": self.tokens,
                 "budget": self.budget,
                 "usable": self.usable_tokens,
                 "messages": self.messages,
                 "overrides": dict(self._overrides),
-                "tool_calls": list(self.tool_calls),
+                "tool_calls": list(self._tool_calls),
             }
 
     def save(self) -> None:
@@ -289,10 +416,10 @@ class Window:
             SavedWindow(
                 scorer=self.scorer.name,
                 chunks=tuple(SavedChunk.of(chunk) for chunk in self.life.context),
-                newest=None if self.newest is None else SavedExchange(*map(text_of_number, self.newest)),
+                newest=None if self._newest is None else SavedExchange(*map(text_of_number, self._newest)),
                 overrides=self._overrides,
-                messages=self.messages,
-                messages_at_reflection=self.messages_at_reflection,
+                messages=self._messages,
+                messages_at_reflection=self._messages_at_reflection,
                 news_seen=self.news.seen,
                 tokens=self.tokens,
             )
@@ -318,8 +445,8 @@ class Window:
             if self._engine_context is not None:
                 self._engine_context.close()
                 self._engine_context = None
-            if self.recorder is not None:
-                self.recorder.finish()
+            if self._recorder is not None:
+                self._recorder.finish()
             self.log.tell("closed")
             self.log.close()
 

@@ -2,18 +2,26 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Protocol
 
-from halo_weave.session.turn.turn import Reply
+from halo_weave.engine.cancellation import Cancellation
+from halo_weave.session.turn.turn_state import Reply
 from halo_weave.session.window.window import Window
 from halo_weave.terminal.chat.showing import Showing
 
 _LOOK_EVERY_S = 0.1
 
 
-def answer(window: Window, showing: Showing, work: Callable[[Window], Reply]) -> bool:
+class Answering(Protocol):
+    """Work on a reply that a cancellation ends."""
+
+    def __call__(self, window: Window, *, cancellation: Cancellation) -> Reply: ...
+
+
+def answer(window: Window, showing: Showing, work: Answering) -> bool:
     """Let the window work on a reply and show it; True if Ctrl-C stopped it.
 
     The work is done in another thread: the engine calls back into Python from C, where an exception would be lost, and
@@ -27,13 +35,13 @@ def answer(window: Window, showing: Showing, work: Callable[[Window], Reply]) ->
         try:
             while worker.is_alive():
                 showing.show_new(_LOOK_EVERY_S)
-                # Stopped from here and not from the handler, which might interrupt the very locks that this takes.
-                if len(interrupts) > worker.stops and window.doing:
-                    worker.stop()
+                # Cancelled here and not in the handler, which might interrupt the very locks that this takes.
+                if interrupts:
+                    worker.cancellation.cancel()
             showing.show_new(0)
         finally:
+            worker.cancellation.cancel()
             while worker.is_alive():
-                worker.stop()
                 worker.join(_LOOK_EVERY_S)
     showing.finish()
     if worker.error is not None:
@@ -42,22 +50,18 @@ def answer(window: Window, showing: Showing, work: Callable[[Window], Reply]) ->
 
 
 class _Worker(threading.Thread):
-    def __init__(self, window: Window, work: Callable[[Window], Reply]) -> None:
+    def __init__(self, window: Window, work: Answering) -> None:
         super().__init__(name="reply")
         self._window = window
         self._work = work
-        self.stops = 0
+        self.cancellation = Cancellation()
         self.error: BaseException | None = None
 
     def run(self) -> None:
         try:
-            self._work(self._window)
+            self._work(self._window, cancellation=self.cancellation)
         except BaseException as error:
             self.error = error
-
-    def stop(self) -> None:
-        self.stops += 1
-        self._window.stop()
 
 
 @contextmanager

@@ -23,7 +23,7 @@ def converse(chat: OpenChat, messages: Iterable[str]) -> None:
         try:
             chat.take_over()
             if command is None:
-                chat.answer(partial(send, text=text), text)
+                chat.answer(partial(send, message=text), text)
             else:
                 _obey(chat, command)
         except HaloError as error:

@@ -1,15 +1,13 @@
 """A chat in one window at a time: what its loop and its commands share."""
 
-from collections.abc import Callable
 from datetime import datetime
 
 from halo_weave.errors import HaloError
 from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.hub import Hub
-from halo_weave.session.turn.turn import Reply
 from halo_weave.session.window.window import Window
-from halo_weave.terminal.chat.answering import answer
+from halo_weave.terminal.chat.answering import Answering, answer
 from halo_weave.terminal.chat.pending_notices import PendingNotices
 from halo_weave.terminal.chat.showing import Showing
 from halo_weave.terminal.chunk_lines import counted, local_time
@@ -43,7 +41,7 @@ class OpenChat:
             self._look_into(opened)
             self.hub.close_window(before)
 
-    def answer(self, work: Callable[[Window], Reply], said: str = "") -> None:
+    def answer(self, work: Answering, said: str = "") -> None:
         """Show a reply as it comes; what was said and could not be kept comes back to the prompt.
 
         Over a pipe, where nobody could go on, Ctrl-C ends the chat too.

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from halo_weave.engine.protocol import FinishReason, GenerationSettings, Step
+from halo_weave.engine.cancellation import linked
+from halo_weave.engine.protocol import FinishReason, Step
 from halo_weave.errors import EngineError, EngineStopped
 from halo_weave.records.numbers import text_of_number
 from halo_weave.records.tokens import Token
-from halo_weave.session.window.journal import Journal
-from halo_weave.session.window.window import Window
+from halo_weave.session.turn.turn_state import TurnState
 from halo_weave.session.window.words import Positions, Word
 from halo_weave.weave.brightness_tracker import Shining
 from halo_weave.weave.layout import Layout, OpenTurn
@@ -22,30 +22,7 @@ Ending = FinishReason | Literal["failed", "interrupted", "tool"]
 """At `tool` the model waits for the result of a call."""
 
 
-class Figures(msgspec.Struct):
-    """What a turn took. Seconds count from sending, but `after_reply_s`, which counts from the last token shown;
-    `engine_s` is what the model itself needed until then, `reading_s` its part before the first step.
-
-    Where tools were called, all rounds count together; but `context`, `kept` and `restored` are the last one's.
-    """
-
-    context: int = 0
-    new: int = 0
-    resurrected: int = 0
-    kept: int = 0
-    restored: int = 0
-    decoded: int = 0
-    generated: int = 0
-    malformed: int = 0
-    search_s: float = 0.0
-    reading_s: float = 0.0
-    engine_s: float = 0.0
-    first_token_s: float = 0.0
-    reply_s: float = 0.0
-    after_reply_s: float = 0.0
-
-
-class Written:
+class GeneratedReply:
     """What came of a generation; `failure` is what ended it, if anything did."""
 
     def __init__(self, ending: Ending = "stopped") -> None:
@@ -58,45 +35,45 @@ class Written:
         return "".join(word.text for word in self.words)
 
 
-class Writing:
-    """One generation behind a layout that the model has read."""
+class Generation:
+    """One generation behind a layout, which the model reads first."""
 
     def __init__(
         self,
-        window: Window,
+        turn: TurnState,
         layout: Layout,
         opened: OpenTurn,
         positions: Positions,
         shining: Shining,
-        journal: Journal,
-        figures: Figures,
-        begun_at: float,
         hear: Callable[[str], bool],
     ) -> None:
         """`hear` is given the text of each step, and says whether the model is to stop for the sake of a tool."""
-        self._window = window
+        self._turn = turn
+        self._window = turn.window
+        self._figures = turn.figures
         self._layout = layout
         self._opened = opened
         self._positions = positions
         self._shining = shining
-        self._journal = journal
-        self._figures = figures
-        self._begun_at = begun_at
         self._hear = hear
         self._digest_at = clocks.perf_counter()
-        self.written = Written()
+        self.written = GeneratedReply()
 
-    def run(self, settings: GenerationSettings) -> Written:
+    def run(self, max_tokens: int) -> GeneratedReply:
         written, window = self.written, self._window
+        settings = msgspec.structs.replace(window.settings.generation, max_tokens=max_tokens)
         is_called = False
         try:
             self._read()
-            for step in self._timed(window.engine_context.generate(settings, self._places())):
-                if is_called:
-                    continue  # what comes until the engine has stopped was not said
-                is_called = self._take(step)
-                if is_called or window.is_stopped.is_set():
-                    window.engine_context.stop()  # again: the first may have come before there was anything
+            # A call of a tool ends this generation, and not the turn.
+            with linked(self._turn.cancellation) as ended:
+                steps = window.engine_context.generate(settings, self._places(), cancellation=ended)
+                for step in self._timed(steps):
+                    if is_called:
+                        continue  # what comes until the engine has stopped was not said
+                    is_called = self._take(step)
+                    if is_called:
+                        ended.cancel()
         except EngineStopped:
             written.ending = "stopped"
         except EngineError as error:
@@ -105,23 +82,21 @@ class Writing:
             written.ending = "tool"
         self._figures.generated += len(written.words)
         self._figures.malformed += self._shining.malformed
-        self._figures.reply_s = clocks.perf_counter() - self._begun_at
+        self._figures.reply_s = clocks.perf_counter() - self._turn.begun_at
         return written
 
     def _read(self) -> None:
         window, figures = self._window, self._figures
-        if window.is_stopped.is_set():
-            raise EngineStopped("The reply was stopped before the model read anything.")
+        self._turn.cancellation.require_going_on("The reply")
         window.log.tell("status", text=f"reading {len(self._layout.placed)} tokens")
         started = clocks.perf_counter()
-        report = window.sync(self._layout, self._opened)
+        report = window.sync(self._layout, self._opened, cancellation=self._turn.cancellation)
         figures.engine_s += clocks.perf_counter() - started
         figures.reading_s += clocks.perf_counter() - started
         figures.context = len(self._layout.placed)
         figures.kept, figures.restored = report.kept, report.restored
         figures.decoded += report.decoded
-        if window.is_stopped.is_set():
-            raise EngineStopped("The reply was stopped before it began.")
+        self._turn.cancellation.require_going_on("The reply")
         if window.recorder is not None:
             window.recorder.note_context(self._layout)
         window.log.tell("status", text="writing")
@@ -152,13 +127,13 @@ class Writing:
         if step.token_id is not None and step.finish_reason != "end":
             word = Word(self._positions.at(len(written.words)), step.token_id, step.text)
             if not self._figures.first_token_s:
-                self._figures.first_token_s = clocks.perf_counter() - self._begun_at
+                self._figures.first_token_s = clocks.perf_counter() - self._turn.begun_at
             with window.life.looking:
                 written.words.append(word)
-                window.writing.append(Token(word.id, word.text))
+                window.show_word(Token(word.id, word.text))
                 self._shining.add()
                 window.log.tell("token", text=word.text, position=text_of_number(word.position))
-            self._journal.add(word)
+            self._turn.journal.add(word)
         if window.recorder is not None:
             window.recorder.note_step(word, step.attention)
         if clocks.perf_counter() - self._digest_at >= _DIGEST_EVERY_S:
