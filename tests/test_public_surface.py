@@ -8,7 +8,7 @@ import pytest
 import halo_weave
 
 PUBLIC = {
-    "engine": """Abilities Ability Attention AttentionChoice Engine EngineContext FinishReason GenerationSettings
+    "engine": """Abilities Ability Attention AttentionChoice Cancellation Engine EngineContext FinishReason GenerationSettings
         ModelFacts Placed SpecialTokens Step SyncReport Token""",
     "engine.kobold_client": "KoboldContext KoboldEngine Timeouts",
     "engine.openai_client": "OpenAIContext OpenAIEngine",

@@ -64,7 +64,7 @@ def test_of_equals_the_newest_is_kept() -> None:
 
 
 def test_what_survived_is_the_share_of_the_evidence_in_tokens() -> None:
-    asked = keep.Asked(question("0", "2"), 0, np.array([0, 2]))
+    asked = keep.KeepQuestion(question("0", "2"), 0, np.array([0, 2]))
     sizes = np.array([30, 50, 10])
     assert keep.survived(asked, sizes, np.array([True, True, False])) == pytest.approx(75)
     assert keep.survived(asked, sizes, np.array([False, True, False])) == 0
@@ -90,7 +90,7 @@ def test_chance_keeps_about_as_much_evidence_as_tokens() -> None:
     """A metric that gave chance more than its share would flatter everything."""
     fed = conversation(*exchanges(50, 4))
     asked = keep.questions_of([fed], [question(str(turn)) for turn in range(100)])
-    outcome = keep_figures.Outcome()
+    outcome = keep_figures.KeepOutcome()
     keep.measure(outcome, fed, asked, ranking.controls(fed, np.random.default_rng(1)))
     assert outcome.means("random")["kept_at_25"] == pytest.approx(25, abs=0.5)
     assert outcome.means("random")["kept_at_50"] == pytest.approx(50, abs=0.5)
@@ -115,7 +115,7 @@ def test_pruning_keeps_the_question_of_an_answer_and_not_the_answer_of_a_questio
     """The first question is worth least, but its answer most; the second is worth much, and its answer little."""
     fed = conversation(*exchanges(3, 10))
     asked = keep.questions_of([fed], [question(turn) for turn in "012345"])
-    outcome = keep_figures.Outcome()
+    outcome = keep_figures.KeepOutcome()
     keep.measure_pruned(outcome, fed, asked, np.array([0.0, 9.0, 8.0, 1.0, 5.0, 4.0]))
     assert outcome.of("pruned", 50) == [100.0, 100.0, 100.0, 0.0, 0.0, 0.0]
     assert [chunk.key.turn for chunk in fed.living(range(6), np.zeros(6))] == [0, 1, 4, 5, 8, 9]

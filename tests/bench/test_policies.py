@@ -23,18 +23,18 @@ from halo_weave.bench.policies.figures import (
     REREAD,
     SHARES,
     TITLES,
-    Measured,
+    MeasuredPolicies,
     figures,
     gap_closed,
     table,
 )
-from halo_weave.bench.policies.outcomes import Outcome, Row
+from halo_weave.bench.policies.outcomes import OutcomeRow, PolicyOutcome
 from halo_weave.bench.policies.pace import Pace, longest_first
 from halo_weave.bench.policies.policies import Choice
 from halo_weave.bench.policies.retrieval import Ceiling
-from halo_weave.bench.policies.stream import Chat, open_stream_memory, remember
+from halo_weave.bench.policies.stream import StreamedChat, open_stream_memory, remember
 from halo_weave.bench.policies.window import PolicyWindow, exchanges
-from halo_weave.bench.policies.workers import Job
+from halo_weave.bench.policies.workers import PolicyRun
 from halo_weave.config import Settings
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.engine.protocol import GenerationSettings, Placed
@@ -91,12 +91,12 @@ def workshop(tmp_path_factory: pytest.TempPathFactory, llama_engine: LlamaEngine
 
 
 @pytest.fixture(scope="module")
-def chat(workshop: Workshop, data: Path) -> Chat:
+def chat(workshop: Workshop, data: Path) -> StreamedChat:
     (chat,) = remember(workshop.memory, workshop.engine, read_conversations(data), REPLAYED, lambda _: None)
     return chat
 
 
-def opened(workshop: Workshop, chat: Chat, policy: str) -> PolicyWindow:
+def opened(workshop: Workshop, chat: StreamedChat, policy: str) -> PolicyWindow:
     return PolicyWindow(workshop.engine, workshop.memory, workshop.settings, chat, KEEPING[policy], BUDGET)
 
 
@@ -166,7 +166,7 @@ def test_several_processes_find_what_one_finds(data: Path, tmp_path: Path, monke
 
 def test_what_is_measured_is_told_with_the_time_that_is_left() -> None:
     """Jobs count by what the model has to read for them."""
-    jobs, now = [Job("a", name, 512, puts=True) for name in ("h2o", HALO, "rag_time")], 100.0
+    jobs, now = [PolicyRun("a", name, 512, puts=True) for name in ("h2o", HALO, "rag_time")], 100.0
     pace = Pace(jobs, asked={"a": 10}, put={"a": 2}, replayed=4096, context=4096, clock=lambda: now)
     costs = [pace.cost(job) for job in jobs]
     assert longest_first(jobs, pace) == [jobs[1], jobs[0], jobs[2]]
@@ -178,14 +178,14 @@ def test_what_is_measured_is_told_with_the_time_that_is_left() -> None:
 
 
 def test_all_jobs_have_an_expected_cost() -> None:
-    jobs = [Job("a", policy, 512, puts=True) for policy in BUDGETED if policy != REREAD]
-    jobs += [Job("a", CEILING, 0, puts=True)]
+    jobs = [PolicyRun("a", policy, 512, puts=True) for policy in BUDGETED if policy != REREAD]
+    jobs += [PolicyRun("a", CEILING, 0, puts=True)]
     for put in ({}, {"a": 3}):
         pace = Pace(jobs, asked={"a": 10}, put=put, replayed=1000, context=4096)
         assert min(map(pace.cost, jobs)) > 0
 
 
-def test_a_share_that_leaves_all_as_it_is_makes_no_difference(workshop: Workshop, chat: Chat) -> None:
+def test_a_share_that_leaves_all_as_it_is_makes_no_difference(workshop: Workshop, chat: StreamedChat) -> None:
     text = "Where is the spare key of the lighthouse?"
     with closing(opened(workshop, chat, HALO)) as lived:
         lived.live_through()
@@ -197,7 +197,9 @@ def test_a_share_that_leaves_all_as_it_is_makes_no_difference(workshop: Workshop
             assert layout.placed == as_it_is
 
 
-def test_a_text_is_searched_once_for_each_time(workshop: Workshop, chat: Chat, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_is_searched_once_for_each_time(
+    workshop: Workshop, chat: StreamedChat, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All policies and budgets share what was found, and all findings share their chunks."""
     memory, searched = workshop.memory, list[str]()
     search = Memory.search
@@ -214,7 +216,7 @@ def test_a_text_is_searched_once_for_each_time(workshop: Workshop, chat: Chat, m
     assert len(searched) == 2
 
 
-def test_nothing_is_found_that_was_not_said_yet(workshop: Workshop, chat: Chat) -> None:
+def test_nothing_is_found_that_was_not_said_yet(workshop: Workshop, chat: StreamedChat) -> None:
     memory = workshop.memory
     memory.until = chat.end
     assert any(hit.chunk.text == LAST for hit in memory.search("What did Tilda buy in Lima?"))
@@ -225,13 +227,13 @@ def test_nothing_is_found_that_was_not_said_yet(workshop: Workshop, chat: Chat) 
 
 
 @pytest.mark.parametrize("policy", ["fifo_return", "random_return", HALO])
-def test_a_question_leaves_the_window_as_it_was(workshop: Workshop, chat: Chat, policy: str) -> None:
+def test_a_question_leaves_the_window_as_it_was(workshop: Workshop, chat: StreamedChat, policy: str) -> None:
     with closing(opened(workshop, chat, policy)) as lived:
         lived.live_through()
         window = lived.window
 
         def state() -> object:
-            return living(window), brightness(window), dict(window.life.graves)
+            return living(window), brightness(window), dict(window.life.burial_log)
 
         before = state()
         for share in (None, 0.25):
@@ -242,7 +244,7 @@ def test_a_question_leaves_the_window_as_it_was(workshop: Workshop, chat: Chat, 
             assert state() == before
 
 
-def test_the_share_of_evidence_is_that_of_its_tokens(chat: Chat) -> None:
+def test_the_share_of_evidence_is_that_of_its_tokens(chat: StreamedChat) -> None:
     far, near, _ = chat.asked
     assert far.percent_in(set()) == 0
     assert far.percent_in(far.evidence) == 100
@@ -252,7 +254,7 @@ def test_the_share_of_evidence_is_that_of_its_tokens(chat: Chat) -> None:
 
 
 def test_the_ceiling_is_the_whole_conversation_or_what_is_nearest_to_the_evidence(
-    workshop: Workshop, chat: Chat
+    workshop: Workshop, chat: StreamedChat
 ) -> None:
     with closing(opened(workshop, chat, "fifo")) as lived:
         ceiling, far = Ceiling(lived.window, chat), chat.asked[0]
@@ -264,14 +266,14 @@ def test_the_ceiling_is_the_whole_conversation_or_what_is_nearest_to_the_evidenc
         assert far.percent_in(part.keys) == 100
 
 
-def test_exchanges_are_messages_with_their_replies(chat: Chat) -> None:
+def test_exchanges_are_messages_with_their_replies(chat: StreamedChat) -> None:
     message, reply, other, _ = chat.tail[:4]
     assert list(exchanges([message, reply, other])) == [(message, reply), (other, None)]
     assert list(exchanges([message, other, reply])) == [(message, None), (other, reply)]
     assert list(exchanges([reply])) == [(None, reply)]
 
 
-def test_a_turn_that_no_window_would_take_is_left_to_the_memory(workshop: Workshop, chat: Chat) -> None:
+def test_a_turn_that_no_window_would_take_is_left_to_the_memory(workshop: Workshop, chat: StreamedChat) -> None:
     message, reply = chat.tail[:2]
     huge = reply._replace(chunks=reply.chunks * 1000)
     with closing(opened(workshop, chat._replace(tail=[message, huge]), "fifo")) as lived:
@@ -311,16 +313,16 @@ def test_the_gap_closed_is_the_way_from_floor_to_ceiling() -> None:
 
 
 def test_a_budget_at_which_the_model_was_not_asked_has_evidence_but_no_gap() -> None:
-    def outcome(policy: str, likelihood: float | None) -> Outcome:
+    def outcome(policy: str, likelihood: float | None) -> PolicyOutcome:
         shares = {str(share): [50.0, 60.0] for share in SHARES} if policy == HALO else {}
-        return Outcome([Row(0, 50.0, 9, likelihood), Row(1, 60.0, 9)], 3.0, shares)
+        return PolicyOutcome([OutcomeRow(0, 50.0, 9, likelihood), OutcomeRow(1, 60.0, 9)], 3.0, shares)
 
     asked_at = {512: None, 1024: -1.0}
     outcomes = {("a", name, budget): outcome(name, asked) for budget, asked in asked_at.items() for name in BUDGETED}
     outcomes["a", "fifo", 1024] = outcome("fifo", -2.0)
     outcomes["a", CEILING, 0] = outcome(CEILING, 0.0)
     questions = [Question("a", "one", ("1",)), Question("a", "two", ("1",))]
-    found = figures(Measured({}, questions, tuple(asked_at), outcomes))
+    found = figures(MeasuredPolicies({}, questions, tuple(asked_at), outcomes))
     assert (found["questions"], found["questions_answered"]) == (2, 1)
     assert [found["budgets"][budget][HALO]["gap_closed"] for budget in ("512", "1024")] == [None, 50]
     assert found["budgets"]["512"][HALO]["evidence"] == 55

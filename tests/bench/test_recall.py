@@ -62,24 +62,28 @@ def chunks() -> dict[str, Chunk]:
 
 
 @pytest.fixture
-def stream(chunks: dict[str, Chunk]) -> recall.Stream:
-    stream = recall.Stream()
+def stream(chunks: dict[str, Chunk]) -> recall.ConversationStream:
+    stream = recall.ConversationStream()
     stream.hold(chunks.values())
     return stream
 
 
 def test_a_chunk_brings_the_openings_of_its_question_and_answer(
-    chunks: dict[str, Chunk], stream: recall.Stream
+    chunks: dict[str, Chunk], stream: recall.ConversationStream
 ) -> None:
     context = recall.fill([hit(chunks["rest"])], stream, 60)
     assert context == {chunks[name].key for name in ("question", "answer", "rest")}
 
 
-def test_a_group_that_does_not_fit_is_passed_over_for_the_next(chunks: dict[str, Chunk], stream: recall.Stream) -> None:
+def test_a_group_that_does_not_fit_is_passed_over_for_the_next(
+    chunks: dict[str, Chunk], stream: recall.ConversationStream
+) -> None:
     assert recall.fill([hit(chunks["rest"]), hit(chunks["other"])], stream, 59) == {chunks["other"].key}
 
 
-def test_scores_are_the_share_of_evidence_that_was_found(chunks: dict[str, Chunk], stream: recall.Stream) -> None:
+def test_scores_are_the_share_of_evidence_that_was_found(
+    chunks: dict[str, Chunk], stream: recall.ConversationStream
+) -> None:
     nothing_found = recall.score([hit(chunks["other"])], {1, 2}, stream)
     assert nothing_found["recall_at_5"] == 0
     assert nothing_found["evidence_at_512"] == 0
@@ -89,7 +93,7 @@ def test_scores_are_the_share_of_evidence_that_was_found(chunks: dict[str, Chunk
     assert recall.score([hit(chunks["rest"])], {1, 2}, stream)["evidence_at_512"] == 100
 
 
-def test_only_the_first_turns_count_for_recall(chunks: dict[str, Chunk], stream: recall.Stream) -> None:
+def test_only_the_first_turns_count_for_recall(chunks: dict[str, Chunk], stream: recall.ConversationStream) -> None:
     others = [hit(chunk(turn, 0, "user", 1)) for turn in range(100, 110)]
     stream.hold(other.chunk for other in others)
     scores = recall.score([*others, hit(chunks["question"])], {1}, stream)

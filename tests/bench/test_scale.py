@@ -14,7 +14,7 @@ from halo_weave.bench.scale.scale import NEAREST, exact_nearest, measure, overla
 from halo_weave.memory.embedders.embedder import Embedder, EmbedderSettings, open_embedder
 from halo_weave.memory.memory import index_folder
 from halo_weave.memory.sqlite.store import SqliteStore
-from halo_weave.memory.vectors.approximate import Header, IndexBuilder, vector_checksum
+from halo_weave.memory.vectors.approximate import IndexBuilder, VectorFileHeader, vector_checksum
 from halo_weave.memory.vectors.index import VectorIndex, vector_file_name
 from support.vector_memories import clustered
 
@@ -103,7 +103,7 @@ def test_an_index_that_suggests_the_wrong_chunks_lowers_the_recall(memory: MadeU
     builder = IndexBuilder(embedder.dimensions, threads=1)
     builder.add(np.random.default_rng(1).permutation(changes.ids), changes.vectors)
     samples = {int(changes.ids[0]): vector_checksum(changes.vectors[0])}
-    header = Header(embedder.name, embedder.dimensions, CHUNKS, changes.change_number, samples)
+    header = VectorFileHeader(embedder.name, embedder.dimensions, CHUNKS, changes.change_number, samples)
     folder = index_folder(memory.database)
     builder.write(folder / vector_file_name(embedder.name), header)
     index = VectorIndex(store, embedder.name, embedder.dimensions, folder)

@@ -43,9 +43,9 @@ def test_a_window_knows_what_was_said_in_another_one_without_being_told(hub: Hub
         a.memory.settle()
         a.set_overrides({**a.overrides, "weave.resurrection": False})
         send(a, question)
-    assert ChunkKey(1, 0, "user") in a.life.graves
+    assert ChunkKey(1, 0, "user") in a.life.burial_log
     assert a.memory.settle() == []
-    b_before = brightness(b), seen_text(b), dict(b.life.graves)
+    b_before = brightness(b), seen_text(b), dict(b.life.burial_log)
 
     a.set_overrides({"chat.system_prompt": "You are a scientist.", "weave.budget_tokens": 400})
     number = a.log.last_number
@@ -64,4 +64,4 @@ def test_a_window_knows_what_was_said_in_another_one_without_being_told(hub: Hub
     assert "Siamese" in held_text(a)
     assert "pirate" not in words
     assert all(min(brightness(a)[key]) >= 255 - 10 for key, _ in living(a))
-    assert (brightness(b), seen_text(b), dict(b.life.graves)) == b_before
+    assert (brightness(b), seen_text(b), dict(b.life.burial_log)) == b_before

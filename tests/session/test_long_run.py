@@ -9,7 +9,7 @@ from halo_weave.memory.embedders.embedder import EmbedderSettings
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.settings import WindowSettings
 from halo_weave.session.turn.turn import send
-from halo_weave.session.window.chunk_json import named
+from halo_weave.session.window.chunk_json import key_to_json
 from halo_weave.session.window.window import Window
 from halo_weave.weave.settings import WeaveSettings
 from support.windows import is_ascending, opened_hub
@@ -45,7 +45,7 @@ def assert_sound(window: Window) -> None:
     positions = [chunk.first_position for chunk in window.life.context]
     assert positions == sorted(positions)
     stored = [entry.chunk for entry in window.memory.store.chunks_from(0, 100_000)]
-    here = window.life.context.keys() | window.life.graves.keys()
+    here = window.life.context.keys() | window.life.burial_log.keys()
     assert all(chunk.key in here or chunk.deleted for chunk in stored)
 
 
@@ -60,15 +60,15 @@ def test_a_fact_of_the_first_turn_is_back_at_its_place_when_it_is_asked_for_in_t
             reply = send(window, scripted(number))
             assert reply.ending in ("end", "length")
             assert_sound(window)
-            was_buried |= FACT_KEY in window.life.graves
+            was_buried |= FACT_KEY in window.life.burial_log
         assert was_buried
         window.memory.settle()
         before = window.log.last_number
         send(window, ASKED)
         assert_sound(window)
         told = [event.data["chunks"] for event in window.log.since(before) or [] if event.kind == "resurrected"]
-        assert named(FACT_KEY) in [chunk["key"] for chunks in told for chunk in chunks]
+        assert key_to_json(FACT_KEY) in [chunk["key"] for chunks in told for chunk in chunks]
         context = window.engine.detokenize([placed.token_id for placed in window.engine_context.tokens])
         assert context.index("4417") < context.index(ASKED)
         assert window.memory.store.verify() == []
-        assert len(window.life.graves) > TURNS // 4
+        assert len(window.life.burial_log) > TURNS // 4

@@ -69,10 +69,10 @@ def fails(hub: Hub, store: FailingStore, act: Act, number: int, moment: Moment) 
     assert came in said
     assert said.count("Is that all?") == 1
     assert said.count(message) == 1 or not message
-    lives, buried = living(window), set(window.life.graves)
+    lives, buried = living(window), set(window.life.burial_log)
     hub.close_window(window)
     again = hub.open(window.id)
-    assert (living(again), set(again.life.graves)) == (lives, buried)
+    assert (living(again), set(again.life.burial_log)) == (lives, buried)
     hub.close_window(again)
     return is_reached
 

@@ -17,7 +17,7 @@ from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.session.actions import actions
 from halo_weave.session.turn.turn import continue_reply, send
-from halo_weave.session.window.external_changes import catch_up
+from halo_weave.session.window.external_changes import apply_external_changes
 from halo_weave.session.window.window import Window
 from halo_weave.weave.resurrection import group_keys
 from support.windows import PLAIN, Clock, Happening, brightness, is_ascending, opened_hub, weave, with_section
@@ -174,7 +174,7 @@ class Histories(RuleBasedStateMachine):
         assert len(layout.placed) == window.life.size()
         stored = {chunk.key: chunk for chunk in self.stored()}
         deleted = {key for key, chunk in stored.items() if chunk.deleted}
-        living, buried = window.life.context.keys(), window.life.graves.keys()
+        living, buried = window.life.context.keys(), window.life.burial_log.keys()
         assert not living & buried
         assert not (living | buried) & deleted
         assert (living | buried) <= stored.keys()
@@ -198,7 +198,7 @@ class Histories(RuleBasedStateMachine):
 
     def catch_up(self, window: Window) -> None:
         with window.working("testing"):
-            catch_up(window)
+            apply_external_changes(window)
             window.save()
 
     def unless_refused(self, action: Callable[[], object]) -> None:
@@ -230,7 +230,7 @@ def saved_of(window: Window) -> object:
         brightness(window),
         window.life.layout().placed,
         {chunk.key for chunk in window.life.context if chunk.is_pinned},
-        dict(window.life.graves),
+        dict(window.life.burial_log),
         window.newest,
         window.messages,
     )

@@ -55,7 +55,7 @@ def newest_message(window: Window) -> ChunkKey:
 
 
 def buried(window: Window) -> ChunkKey:
-    return next(iter(window.life.graves))
+    return next(iter(window.life.burial_log))
 
 
 def chunk_of(studied: Studied, text: str) -> StudiedChunk:

@@ -205,7 +205,7 @@ def test_any_changed_byte_behind_the_header_is_noticed(untouched: Store, tmp_pat
 
 def test_a_line_that_is_too_long_is_refused(untouched: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("halo_weave.transfer.own.importing.LONGEST_LINE_BYTES", 1000)
-    monkeypatch.setattr(reading.Source.line, "__defaults__", (1000,))
+    monkeypatch.setattr(reading.ImportSource.line, "__defaults__", (1000,))
     refused = assert_refused(untouched, tmp_path / "bad", made_export(row(text="a" * 2000, piece_lengths=[0, 2000])))
     assert "line 2 is longer than" in refused
 

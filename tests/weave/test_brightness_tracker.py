@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from halo_weave.engine.protocol import Attention
 from halo_weave.weave.brightness.magnitude_v3 import MagnitudeV3
-from halo_weave.weave.brightness_tracker import Shining
+from halo_weave.weave.brightness_tracker import BrightnessTracker
 from halo_weave.weave.layout import Layout, lay_out
 from halo_weave.weave.living import TurnKey
 from support.live_chunks import in_order, live_chunk
@@ -27,8 +27,8 @@ def made_layout() -> Layout:
 
 def shining_on(
     layout: Layout, *, current: tuple[TurnKey, ...] = (), scores_new: bool = False, room: int = 4
-) -> Shining:
-    return Shining(MagnitudeV3(), layout, current=current, room=room, scores_new=scores_new)
+) -> BrightnessTracker:
+    return BrightnessTracker(MagnitudeV3(), layout, current=current, room=room, scores_new=scores_new)
 
 
 def even(count: int) -> Attention:

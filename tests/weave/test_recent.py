@@ -57,5 +57,5 @@ def test_a_dull_exchange_lives_on_in_a_full_window_while_it_is_recent(
         window = hub.open("main")
         for text in (*rich, "so so", "And Queequeg sailed with Pip in 1851."):
             send(window, text)
-        assert window.life.graves.keys()
+        assert window.life.burial_log.keys()
         assert ("so so" in [one.text for one in window.life.context]) == lives

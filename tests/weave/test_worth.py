@@ -15,14 +15,14 @@ from halo_weave.records.roles import Role
 from halo_weave.session.turn.turn import send
 from halo_weave.weave import worth
 from halo_weave.weave.settings import KeepsBy
-from halo_weave.weave.worth import Said
+from halo_weave.weave.worth import WorthInput
 from support.windows import living, opened_hub, weave, with_section
 
 
-def said(text: str, role: Role = "user", peak: float = 0.0) -> Said:
+def said(text: str, role: Role = "user", peak: float = 0.0) -> WorthInput:
     """A token for each word."""
     words = text.split(" ")
-    return Said(role, tuple(word if place == 0 else f" {word}" for place, word in enumerate(words)), peak)
+    return WorthInput(role, tuple(word if place == 0 else f" {word}" for place, word in enumerate(words)), peak)
 
 
 def test_what_was_said_first_is_new_and_its_repetition_is_not() -> None:
@@ -43,7 +43,7 @@ def test_names_and_numbers_count_but_not_the_beginnings_of_sentences() -> None:
 
 
 def test_a_script_without_capitals_has_no_names() -> None:
-    assert worth.names([Said("user", ("こんにちは", "世界"), 0.0)]).tolist() == [0.0]
+    assert worth.names([WorthInput("user", ("こんにちは", "世界"), 0.0)]).tolist() == [0.0]
 
 
 def test_who_says_little_is_ahead_and_who_says_as_much_is_not() -> None:
@@ -87,7 +87,7 @@ def test_a_window_keeps_what_is_worth_most_or_what_is_brightest(tmp_path: Path, 
         send(window, "My sister Nadia moved to Lisbon in 2019.")
         for _ in range(8):
             send(window, "Yes. Go on.")
-        assert window.life.graves
+        assert window.life.burial_log
         assert (ChunkKey(1, 0, "user") in window.life.context) is stays
 
 
@@ -100,25 +100,25 @@ def test_a_wish_outlives_what_is_said_after_it(tmp_path: Path, llama_engine: Lla
             send(window, opening)
         for name in ("Anna", "Otto", "Nadia", "Pablo", "Ingrid", "Tariq", "Mirjam", "Kofi", "Leila", "Bruno"):
             send(window, f"Then {name} sold {len(name)}7 red boats to the harbour of {name}haven in 19{len(name)}0.")
-        assert window.life.graves
+        assert window.life.burial_log
         assert "Always answer me in French." in [text for _, text in living(window)]
 
 
 texts = st.lists(st.sampled_from(["a", " b", " Anna", " 7", "\n", "", " é", "🙂"]), min_size=0, max_size=8).map(tuple)
 contexts = st.lists(
-    st.builds(Said, st.sampled_from(["user", "assistant", "system"]), texts, st.floats(-1e6, 10_000)), max_size=12
+    st.builds(WorthInput, st.sampled_from(["user", "assistant", "system"]), texts, st.floats(-1e6, 10_000)), max_size=12
 )
 
 
 @given(contexts)
-def test_any_context_has_a_finite_worth_for_each_chunk(context: list[Said]) -> None:
+def test_any_context_has_a_finite_worth_for_each_chunk(context: list[WorthInput]) -> None:
     values = worth.worths(context)
     assert values.shape == (len(context),)
     assert np.all(np.isfinite(values))
 
 
 @given(contexts)
-def test_the_units_of_brightness_do_not_matter(context: list[Said]) -> None:
+def test_the_units_of_brightness_do_not_matter(context: list[WorthInput]) -> None:
     """Scorers differ in scale: twice the brightness for all is worth the same."""
     doubled = [one._replace(peak=2 * one.peak) for one in context]
     assert worth.worths(doubled) == pytest.approx(worth.worths(context))

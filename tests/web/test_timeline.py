@@ -19,7 +19,7 @@ def go_to(tab: Tab, name: str) -> None:
 
 def expect_now(tab: Tab) -> None:
     expect(tab.page.locator("halo-transcript")).not_to_have_class(re.compile("past"))
-    expect(tab.page.locator("halo-timeline.looking")).to_have_count(0)
+    expect(tab.page.locator("halo-timeline.lock")).to_have_count(0)
 
 
 def test_a_window_that_is_shown_again_shows_the_present(echo_server: Process, browser: Browser) -> None:

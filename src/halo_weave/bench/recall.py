@@ -19,7 +19,7 @@ from halo_weave.bench.intervals import interval
 from halo_weave.config import Settings
 from halo_weave.engine.llamacpp.library import load_library
 from halo_weave.engine.llamacpp.model import Model
-from halo_weave.engine.llamacpp.vocabulary import Vocabulary
+from halo_weave.engine.llamacpp.vocabulary import ModelVocabulary
 from halo_weave.memory.embedders.embedder import Embedder, open_embedder
 from halo_weave.memory.embedding.indexing import Indexer
 from halo_weave.memory.search.search import Hit, MemorySearch
@@ -71,7 +71,7 @@ def run(
             model.close()
 
 
-class Stream:
+class ConversationStream:
     """Where the turns of the data stand in the memory, and what they weigh."""
 
     def __init__(self) -> None:
@@ -92,9 +92,9 @@ class Stream:
         return sum(self.dormant[key].tokens for key in keys)
 
 
-def remember_all(store: SqliteStore, turns: Iterable[Turn], vocabulary: Vocabulary) -> Stream:
+def remember_all(store: SqliteStore, turns: Iterable[Turn], vocabulary: ModelVocabulary) -> ConversationStream:
     """Write all conversations as one stream: an answer stands right behind its question."""
-    stream = Stream()
+    stream = ConversationStream()
     question: Turn | None = None
     answer_turn = 0
     waiting: list[Chunk] = []
@@ -134,7 +134,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 def ask_all(
-    search: MemorySearch, embedder: "CachedEmbedder", stream: Stream, conversations: Conversations
+    search: MemorySearch, embedder: "CachedEmbedder", stream: ConversationStream, conversations: Conversations
 ) -> list[Answer]:
     """Of the questions that have evidence."""
     answers = []
@@ -175,7 +175,7 @@ def figures(answers: Sequence[Answer]) -> dict[str, Any]:
     }
 
 
-def score(hits: Sequence[Hit], evidence: set[int], stream: Stream) -> dict[str, float]:
+def score(hits: Sequence[Hit], evidence: set[int], stream: ConversationStream) -> dict[str, float]:
     """Percent of the evidence's turns among the first turns, and of its tokens in contexts of some sizes."""
     turns = _turns(hits)
     found = {f"recall_at_{count}": 100 * len(evidence & set(turns[:count])) / len(evidence) for count in FIRST_TURNS}
@@ -186,7 +186,7 @@ def score(hits: Sequence[Hit], evidence: set[int], stream: Stream) -> dict[str, 
     return found
 
 
-def fill(hits: Sequence[Hit], stream: Stream, budget: int) -> set[ChunkKey]:
+def fill(hits: Sequence[Hit], stream: ConversationStream, budget: int) -> set[ChunkKey]:
     """What returns into an empty context; what a template puts around turns is not counted."""
     candidates = [Candidate(hit.chunk.key, hit.score) for hit in hits]
     starting = StartingBrightness("fixed", mean=0)
@@ -239,7 +239,7 @@ def _turns(hits: Sequence[Hit]) -> list[int]:
     return list(dict.fromkeys(hit.chunk.key.turn for hit in hits))
 
 
-def _evidence(question: Question, stream: Stream) -> dict[str, int]:
+def _evidence(question: Question, stream: ConversationStream) -> dict[str, int]:
     found = {turn_id: stream.turn_of.get((question.conversation, turn_id)) for turn_id in question.evidence}
     return {turn_id: turn for turn_id, turn in found.items() if turn is not None}
 

@@ -33,7 +33,7 @@ _WINDOW = WindowSettings(
 _SUBJECTS = ("a lighthouse", "a small town", "the sea", "an old clock", "a long winter", "two rivers", "a garden")
 
 
-class TurnFigures(msgspec.Struct, frozen=True):
+class TurnBenchFigures(msgspec.Struct, frozen=True):
     """`overhead_share` is our part of the time from sending to the last token shown; `decoded_per_turn_ratio` is what
     the model had to read for each token that was new to it."""
 
@@ -50,7 +50,7 @@ class TurnFigures(msgspec.Struct, frozen=True):
     malformed_attention: int
 
 
-def run(settings: Settings, turns: int, notify: Notify, chunks: int) -> TurnFigures:
+def run(settings: Settings, turns: int, notify: Notify, chunks: int) -> TurnBenchFigures:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="halo-bench-")))
         _copy_memory(folder, settings, chunks, notify)
@@ -77,9 +77,9 @@ def _copy_memory(folder: Path, settings: Settings, chunks: int, notify: Notify) 
     shutil.copytree(kept.folder, folder, dirs_exist_ok=True)
 
 
-def summary(measured: list[Figures], chunks: int) -> TurnFigures:
+def summary(measured: list[Figures], chunks: int) -> TurnBenchFigures:
     total = sum(one.reply_s for one in measured)
-    return TurnFigures(
+    return TurnBenchFigures(
         memory_chunks=chunks,
         turns=len(measured),
         reply_tokens=median(one.generated for one in measured),

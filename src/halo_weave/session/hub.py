@@ -15,7 +15,7 @@ from halo_weave.records.chunks import utc_now
 from halo_weave.records.windows import WindowOutline
 from halo_weave.session.settings import WindowSettings
 from halo_weave.session.window.restoring import checked_name, new_window, new_window_id, reopened
-from halo_weave.session.window.window import Surroundings, Window
+from halo_weave.session.window.window import Window, WindowEnvironment
 from halo_weave.session.window.words import ChunkSizes
 from halo_weave.tools.registry import Toolbox
 
@@ -40,7 +40,7 @@ class Hub:
         toolbox: Toolbox | None = None,
     ) -> None:
         """Without a toolbox the model has no tools."""
-        self._around = Surroundings(engine, memory, settings, sizes, clock, toolbox)
+        self._around = WindowEnvironment(engine, memory, settings, sizes, clock, toolbox)
         self._open: dict[str, Window] = {}
         self._lock = threading.Lock()
         self._naming = threading.Lock()

@@ -20,7 +20,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _BLOCK_BYTES = 1024 * 1024
 
 
-class Source:
+class ImportSource:
     """The content of the file at `path`, decompressed where needed; every way of being unreadable is a refusal."""
 
     def __init__(self, path: Path, raw: BinaryIO) -> None:
@@ -62,10 +62,10 @@ class Source:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Source]:
+def opened(path: Path) -> Iterator[ImportSource]:
     with ExitStack() as stack:
         with _named_failures(path):
-            source = Source(path, stack.enter_context(path.open("rb")))
+            source = ImportSource(path, stack.enter_context(path.open("rb")))
         yield source
 
 

@@ -13,7 +13,7 @@ from halo_weave.weave.layout import Layout
 from halo_weave.weave.living import TurnKey
 
 
-class Shining:
+class BrightnessTracker:
     """Begins with a layout; new tokens are added behind it. `settle` gives the chunks what their tokens have earned.
 
     Tokens of `current` turns are not scored, and neither are the new ones if `scores_new` is off.

@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"\b[^\W\d]*\d\w*")
 _INSIDE_SENTENCE = re.compile(r"(?<=[\w,;&] )[^\W\d_]\w+")
 
 
-class Said(NamedTuple):
+class WorthInput(NamedTuple):
     """A chunk as far as its worth goes: its tokens' texts, and the brightness of the brightest."""
 
     role: Role
@@ -46,7 +46,7 @@ class _Content(NamedTuple):
     is_wish: bool
 
 
-def worths(context: Sequence[Said]) -> Worths:
+def worths(context: Sequence[WorthInput]) -> Worths:
     """Of the chunks of a context, which are in order; 0 is ordinary."""
     return sum((part(context) for part in PARTS.values()), np.zeros(len(context)))
 
@@ -57,7 +57,7 @@ def standing(values: Worths) -> Worths:
     return (values - values.mean()) / spread if spread > 1e-12 else np.zeros(len(values))
 
 
-def novelty(context: Sequence[Said]) -> Worths:
+def novelty(context: Sequence[WorthInput]) -> Worths:
     """Words that nothing before it has, and words that few others have, for the root of its length.
 
     Long chunks have more of them and cost more; the root is between counting and density.
@@ -73,12 +73,12 @@ def novelty(context: Sequence[Said]) -> Worths:
     return np.array(values)
 
 
-def names(context: Sequence[Said]) -> Worths:
+def names(context: Sequence[WorthInput]) -> Worths:
     """Capitalised words inside sentences, and words with digits: names, dates, amounts. For the root of its length."""
     return np.array([_content(said.texts).names / math.sqrt(max(1, len(said.texts))) for said in context])
 
 
-def scarcity(context: Sequence[Said]) -> Worths:
+def scarcity(context: Sequence[WorthInput]) -> Worths:
     """− log of the share of the tokens that are its role's: who says little, says what was not said by the other.
 
     Where both say the same amount, nobody is ahead.
@@ -90,12 +90,12 @@ def scarcity(context: Sequence[Said]) -> Worths:
     return np.array([-math.log(tokens[said.role] / total) if tokens[said.role] else 0.0 for said in context])
 
 
-def brightness(context: Sequence[Said]) -> Worths:
+def brightness(context: Sequence[WorthInput]) -> Worths:
     """The rank of its peak, because scorers differ in what their numbers mean."""
     return middle_ranks(np.array([said.peak for said in context], dtype=np.float64))
 
 
-def wishes(context: Sequence[Said]) -> Worths:
+def wishes(context: Sequence[WorthInput]) -> Worths:
     """1 for the newest wishes of users that fill no more than their share of the context, 0 for all else."""
     left = WISHES_SHARE * sum(len(said.texts) for said in context)
     values = np.zeros(len(context))
@@ -106,7 +106,7 @@ def wishes(context: Sequence[Said]) -> Worths:
     return values
 
 
-PARTS: Mapping[str, Callable[[Sequence[Said]], Worths]] = {
+PARTS: Mapping[str, Callable[[Sequence[WorthInput]], Worths]] = {
     "novelty": lambda context: NOVELTY * standing(novelty(context)),
     "names": lambda context: NAMES * standing(names(context)),
     "speaker": lambda context: SPEAKER * scarcity(context),

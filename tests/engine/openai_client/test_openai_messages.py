@@ -11,8 +11,8 @@ from halo_weave.engine.openai_client.messages import (
     CLOSING,
     CONTROL_TEXTS,
     OPENINGS,
+    ChatMessage,
     Conversation,
-    Message,
     alternating,
     byte_id,
     conversation_of,
@@ -42,12 +42,12 @@ def conversation(*token_ids: int) -> Conversation:
 
 def test_turns_become_messages_and_an_opened_reply_is_the_one_to_come() -> None:
     tokens = [*turn("system", "Be kind."), *turn("user", "Hi"), OPENING["assistant"]]
-    assert conversation(*tokens) == Conversation([Message("system", "Be kind."), Message("user", "Hi")], False)
+    assert conversation(*tokens) == Conversation([ChatMessage("system", "Be kind."), ChatMessage("user", "Hi")], False)
 
 
 def test_a_reply_that_was_begun_is_continued() -> None:
     tokens = [*turn("user", "Hi"), OPENING["assistant"], *plain("Hel")]
-    assert conversation(*tokens) == Conversation([Message("user", "Hi"), Message("assistant", "Hel")], True)
+    assert conversation(*tokens) == Conversation([ChatMessage("user", "Hi"), ChatMessage("assistant", "Hel")], True)
 
 
 def test_a_closed_reply_at_the_end_is_not_continued() -> None:
@@ -56,23 +56,32 @@ def test_a_closed_reply_at_the_end_is_not_continued() -> None:
 
 def test_text_before_any_turn_is_the_users() -> None:
     assert conversation(*plain("Hi"), *turn("user", "there")).messages == [
-        Message("user", "Hi"),
-        Message("user", "there"),
+        ChatMessage("user", "Hi"),
+        ChatMessage("user", "there"),
     ]
 
 
 def test_text_between_turns_joins_the_message_before_it() -> None:
     tokens = [*turn("user", "Hi"), *plain("again"), *turn("assistant", "Yes")]
-    assert conversation(*tokens).messages == [Message("user", "Hi\nagain"), Message("assistant", "Yes")]
+    assert conversation(*tokens).messages == [ChatMessage("user", "Hi\nagain"), ChatMessage("assistant", "Yes")]
 
 
 def test_neighbours_of_one_role_are_sent_as_one_message() -> None:
-    messages = [Message("user", "a"), Message("user", "b"), Message("assistant", "c"), Message("user", "d")]
-    assert alternating(messages) == [Message("user", "a\n\nb"), Message("assistant", "c"), Message("user", "d")]
+    messages = [
+        ChatMessage("user", "a"),
+        ChatMessage("user", "b"),
+        ChatMessage("assistant", "c"),
+        ChatMessage("user", "d"),
+    ]
+    assert alternating(messages) == [
+        ChatMessage("user", "a\n\nb"),
+        ChatMessage("assistant", "c"),
+        ChatMessage("user", "d"),
+    ]
 
 
 def test_blank_text_inside_a_turn_is_kept() -> None:
-    assert conversation(*turn("user", " \n")).messages == [Message("user", " \n")]
+    assert conversation(*turn("user", " \n")).messages == [ChatMessage("user", " \n")]
 
 
 def test_no_tokens_are_no_messages() -> None:
@@ -107,4 +116,4 @@ def test_splitting_at_marks_loses_nothing(before: str, after: str) -> None:
 @pytest.mark.parametrize("role", ROLES)
 def test_what_stands_in_a_turn_is_its_message_word_for_word(role: Role) -> None:
     text = " Grüße,\n\n日本 <|im_end|> "
-    assert conversation(*turn(role, text)).messages == [Message(role, text)]
+    assert conversation(*turn(role, text)).messages == [ChatMessage(role, text)]

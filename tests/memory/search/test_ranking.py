@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halo_weave.memory.search.query_terms import terms_of
-from halo_weave.memory.search.ranking import NEAR, WIDE, Candidate, Ranked, Surroundings, around, diverse, fused
+from halo_weave.memory.search.ranking import NEAR, WIDE, Neighbourhood, Ranked, RankingCandidate, around, diverse, fused
 from halo_weave.records.roles import Role
 
 roles: st.SearchStrategy[Role] = st.sampled_from(["system", "user", "assistant"])
@@ -18,31 +18,33 @@ similarities = st.sampled_from([0.1, 0.2, 0.3, 0.5, math.nan])
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[list[Candidate], Surroundings]:
+def cases(draw: st.DrawFn) -> tuple[list[RankingCandidate], Neighbourhood]:
     known = np.array(sorted(draw(st.sets(st.integers(1, 60), max_size=30))), dtype=np.int64)
     terms = draw(st.integers(0, 3))
     chosen = draw(st.sets(st.sampled_from(known.tolist()), max_size=12)) if len(known) else set()
     frequencies = draw(st.lists(st.integers(0, 3), min_size=terms * len(known), max_size=terms * len(known)))
-    surroundings = Surroundings(
+    surroundings = Neighbourhood(
         known,
         np.array(frequencies, dtype=np.float64).reshape(terms, len(known)),
         np.array(draw(st.lists(shares, min_size=terms, max_size=terms))),
         np.array(draw(st.lists(shares, min_size=terms, max_size=terms))),
         np.array(draw(st.lists(similarities, min_size=len(known), max_size=len(known)))),
     )
-    candidates = [Candidate(one, 10 * one, draw(roles), draw(st.integers(1, 9)), None, None) for one in sorted(chosen)]
+    candidates = [
+        RankingCandidate(one, 10 * one, draw(roles), draw(st.integers(1, 9)), None, None) for one in sorted(chosen)
+    ]
     return candidates, surroundings
 
 
-def candidate(chunk_id: int, *, role: Role = "assistant", turn_chunks: int = 1) -> Candidate:
-    return Candidate(chunk_id, 10 * chunk_id, role, turn_chunks, None, None)
+def candidate(chunk_id: int, *, role: Role = "assistant", turn_chunks: int = 1) -> RankingCandidate:
+    return RankingCandidate(chunk_id, 10 * chunk_id, role, turn_chunks, None, None)
 
 
-def surroundings(words: dict[int, list[int]], closeness: dict[int, float], *others: int) -> Surroundings:
+def surroundings(words: dict[int, list[int]], closeness: dict[int, float], *others: int) -> Neighbourhood:
     """How often each word stands in a chunk, and how close it is; all words are equally rare."""
     ids = sorted({*words, *closeness, *others})
     terms = max((len(numbers) for numbers in words.values()), default=0)
-    return Surroundings(
+    return Neighbourhood(
         np.array(ids, dtype=np.int64),
         np.array([words.get(one, [0] * terms) for one in ids], dtype=np.float64).reshape(len(ids), terms).T,
         np.full(terms, 0.1),
@@ -106,7 +108,7 @@ def test_ties_stand_in_order_of_position() -> None:
 
 
 def test_equals_share_the_last_of_their_ranks() -> None:
-    candidates = [Candidate(one, one, "user", 1, 0.9, score) for one, score in ((1, 1.0), (2, 1.0), (3, 5.0))]
+    candidates = [RankingCandidate(one, one, "user", 1, 0.9, score) for one, score in ((1, 1.0), (2, 1.0), (3, 5.0))]
     ranked = fused(candidates, surroundings({}, {}, 1, 2, 3), user_boost=1.0)
     assert {one.candidate.id: one.word_rank for one in ranked} == {1: 3, 2: 3, 3: 1}
 
@@ -131,7 +133,7 @@ def test_a_close_wish_is_ahead_by_the_logarithm_of_the_factor() -> None:
 
 @given(cases(), st.randoms())
 def test_the_order_does_not_depend_on_how_candidates_come(
-    case: tuple[list[Candidate], Surroundings], random: Random
+    case: tuple[list[RankingCandidate], Neighbourhood], random: Random
 ) -> None:
     candidates, known = case
     ranked = fused(candidates, known, user_boost=1.5)
@@ -145,7 +147,7 @@ def test_the_order_does_not_depend_on_how_candidates_come(
 
 
 @given(cases())
-def test_a_boost_never_lowers_a_users_words(case: tuple[list[Candidate], Surroundings]) -> None:
+def test_a_boost_never_lowers_a_users_words(case: tuple[list[RankingCandidate], Neighbourhood]) -> None:
     plain, boosted = (order(fused(*case, user_boost=factor)) for factor in (1.0, 3.0))
     for one in case[0]:
         if one.role == "user":

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from halo_weave.memory.files.lock import FileLock
 from halo_weave.memory.sqlite.store import SqliteStore
-from halo_weave.memory.vectors.approximate import Header, IndexBuilder, open_index
+from halo_weave.memory.vectors.approximate import IndexBuilder, VectorFileHeader, open_index
 from halo_weave.memory.vectors.exact import ExactIndex
 from halo_weave.memory.vectors.index import VectorIndex
 from support.folders import TESTS
@@ -170,7 +170,7 @@ def test_the_approximate_index_finds_nearly_all_of_many(tmp_path: Path) -> None:
     vectors = clustered(MANY, DIMENSIONS, seed=5)
     builder = IndexBuilder(DIMENSIONS, threads=2)
     builder.add(np.arange(MANY), vectors)
-    builder.write(tmp_path / "many", Header(EMBEDDER, DIMENSIONS, MANY, 1, {}))
+    builder.write(tmp_path / "many", VectorFileHeader(EMBEDDER, DIMENSIONS, MANY, 1, {}))
     index = open_index(tmp_path / "many", EMBEDDER, DIMENSIONS)
     assert index is not None
     right = np.argsort(-(QUERIES @ vectors.T), axis=1)[:, :50]
@@ -400,7 +400,7 @@ def test_vectors_that_a_continued_file_has_twice_are_found_once_where_they_are_n
     index.close()
 
 
-def _header(memory: Memory) -> Header:
+def _header(memory: Memory) -> VectorFileHeader:
     index = open_index(memory.file, EMBEDDER, DIMENSIONS)
     assert index is not None
     return index.header
@@ -475,9 +475,9 @@ def test_the_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "a.index"
     builder = IndexBuilder(DIMENSIONS, threads=1)
     builder.add(np.arange(10), clustered(10, DIMENSIONS, seed=13))
-    builder.write(path, Header(EMBEDDER, DIMENSIONS, 10, 5, {}))
+    builder.write(path, VectorFileHeader(EMBEDDER, DIMENSIONS, 10, 5, {}))
     opened_before = open_index(path, EMBEDDER, DIMENSIONS)
-    builder.write(path, Header(EMBEDDER, DIMENSIONS, 10, 6, {}))
+    builder.write(path, VectorFileHeader(EMBEDDER, DIMENSIONS, 10, 6, {}))
     opened_after = open_index(path, EMBEDDER, DIMENSIONS)
     assert opened_before is not None
     assert opened_after is not None

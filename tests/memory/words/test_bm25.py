@@ -35,7 +35,7 @@ def test_the_best_are_always_among_those_that_could_be(
 ) -> None:
     rng = np.random.default_rng(seed)
     lengths = rng.integers(50, 50 + spread, size=CHUNKS)
-    totals = bm25.Totals(CHUNKS, int(lengths.sum()))
+    totals = bm25.CorpusTotals(CHUNKS, int(lengths.sum()))
     postings = [made_up_postings(rng) for _ in range(words)]
     weighted = [bm25.Weighted(totals.idf(one.chunks), one) for one in postings]
     without = rng.choice(CHUNKS, 100, replace=False)

@@ -11,15 +11,15 @@ from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.kobold_protocol.wire import AbortRequest
 from halo_weave.engine.protocol import GenerationSettings, Placed
 from halo_weave.errors import EngineStopped
-from halo_weave.server.kobold.engine_scheduler import EngineDesk, Job
+from halo_weave.server.kobold.engine_scheduler import EngineScheduler, ScheduledCall
 
 WAIT_S = 60.0
 PROMPT = [Placed(position, 97) for position in range(3)]
 
 
-def with_job(work: Callable[[EngineDesk, Job], Awaitable[None]]) -> None:
+def with_job(work: Callable[[EngineScheduler, ScheduledCall], Awaitable[None]]) -> None:
     async def run() -> None:
-        desk, job = EngineDesk(), Job("client", "address", "mine")
+        desk, job = EngineScheduler(), ScheduledCall("client", "address", "mine")
         try:
             await work(desk, job)
         finally:
@@ -32,7 +32,7 @@ def test_an_abort_that_comes_before_the_engine_call_is_not_lost() -> None:
     context = EchoEngine().open_context()
     context.sync(PROMPT)
 
-    async def work(desk: EngineDesk, job: Job) -> None:
+    async def work(desk: EngineScheduler, job: ScheduledCall) -> None:
         with desk.registered(job):
             assert desk.abort(AbortRequest("mine"), "elsewhere")
             with pytest.raises(EngineStopped):
@@ -46,7 +46,7 @@ def test_an_abort_that_comes_before_the_engine_call_is_not_lost() -> None:
 
 
 def test_an_abort_that_overtakes_its_request_cancels_it() -> None:
-    async def work(desk: EngineDesk, job: Job) -> None:
+    async def work(desk: EngineScheduler, job: ScheduledCall) -> None:
         assert not desk.abort(AbortRequest("mine"), "elsewhere")
         with desk.registered(job):
             assert job.cancellation.is_cancelled
@@ -58,7 +58,7 @@ def test_a_client_that_goes_away_cancels_its_call_and_waits_until_the_engine_is_
     has_begun = threading.Event()
     ended: list[bool] = []
 
-    async def work(desk: EngineDesk, job: Job) -> None:
+    async def work(desk: EngineScheduler, job: ScheduledCall) -> None:
         def engine_call() -> None:
             has_begun.set()
             ended.append(job.cancellation.wait(WAIT_S))
@@ -76,7 +76,7 @@ def test_a_client_that_goes_away_cancels_its_call_and_waits_until_the_engine_is_
 def test_the_end_of_the_server_cancels_what_is_under_way() -> None:
     has_begun = threading.Event()
 
-    async def work(desk: EngineDesk, job: Job) -> None:
+    async def work(desk: EngineScheduler, job: ScheduledCall) -> None:
         def engine_call() -> bool:
             has_begun.set()
             return job.cancellation.wait(WAIT_S)

@@ -161,7 +161,7 @@ def test_what_was_deleted_before_the_window_was_opened_again_is_buried_once_it_i
     hub.close_window(window)
     window = hub.open("river")
     actions.undelete(window, deletion.keys)
-    assert set(deletion.keys) <= window.life.graves.keys()
+    assert set(deletion.keys) <= window.life.burial_log.keys()
     actions.resurrect(window, QUESTION)
     assert QUESTION in window.life.context
 
@@ -172,7 +172,7 @@ def test_of_many_deletions_the_latest_come_back_to_life_and_earlier_ones_to_the_
     actions.undelete(window, second.keys)
     actions.undelete(window, first.keys)
     assert set(keys(window)) == set(second.keys)
-    assert set(first.keys) == window.life.graves.keys()
+    assert set(first.keys) == window.life.burial_log.keys()
 
 
 def test_after_a_deletion_the_model_reads_again_cleanly(window: Window) -> None:
@@ -267,11 +267,11 @@ def test_pins_keep_chunks_alive_until_they_are_taken_off(window: Window) -> None
         send(window, "Go on.")
     assert ANSWER in window.life.context
     assert QUESTION in window.life.context
-    assert ChunkKey(2, 1, "assistant") in window.life.graves
+    assert ChunkKey(2, 1, "assistant") in window.life.burial_log
     actions.unpin(window, ANSWER)
     for _ in range(6):
         send(window, "Go on.")
-    assert {ANSWER, QUESTION} <= window.life.graves.keys()
+    assert {ANSWER, QUESTION} <= window.life.burial_log.keys()
 
 
 @pytest.mark.parametrize("action", [actions.pin, actions.unpin])
@@ -286,13 +286,13 @@ def test_what_is_brought_back_by_hand_is_bright_and_pinned_and_in_its_place(tmp_
         for number in range(6):
             send(window, f"Tell me of number {number}.\n\nAnd of its neighbours, too, please.")
         gone = ChunkKey(1, 1, "user")
-        assert gone in window.life.graves
+        assert gone in window.life.burial_log
         actions.resurrect(window, gone)
         chunk = window.life.context[gone]
         assert set(chunk.brightness.tolist()) == {10_000.0}
         assert chunk.is_pinned
         assert keys(window)[:2] == [QUESTION, gone]
-        assert gone not in window.life.graves
+        assert gone not in window.life.burial_log
         assert window.life.size() <= 150 or "exceeds the budget" in notices(window)[-1]
         with pytest.raises(InputError, match="already in context"):
             actions.resurrect(window, gone)
@@ -336,11 +336,11 @@ def test_merging_a_living_with_a_buried_chunk_brings_both_back_within_the_budget
     window.life.context[left].state[:] = 20_000
     budget = window.life.size() - 1
     window.set_overrides({"weave.budget_tokens": budget})
-    assert set(window.life.graves) == {dim}
+    assert set(window.life.burial_log) == {dim}
     assert actions.merge(window, dim) == left
     assert window.life.size() <= budget
-    assert dim not in window.life.graves
-    assert left in window.life.context or left in window.life.graves
+    assert dim not in window.life.burial_log
+    assert left in window.life.context or left in window.life.burial_log
 
 
 def test_a_reply_goes_on_after_its_last_chunk_was_merged(window: Window) -> None:
@@ -377,9 +377,9 @@ def test_burying_here_changes_nothing_in_another_window(hub: Hub, window: Window
     window.set_overrides({"weave.budget_tokens": 60})
     for _ in range(4):
         send(window, "Go on.")
-    assert QUESTION in window.life.graves
+    assert QUESTION in window.life.burial_log
     assert (brightness(other), seen_text(other)) == before
-    assert other.life.graves == {}
+    assert other.life.burial_log == {}
 
 
 def test_a_deletion_elsewhere_takes_it_from_every_window_at_its_next_turn(hub: Hub, window: Window) -> None:
@@ -398,11 +398,11 @@ def test_a_deletion_by_another_process_takes_what_was_buried_too(window: Window,
     """What was buried was read once: its traces are in all that was read after it."""
     window.set_overrides({"weave.budget_tokens": 100})
     send(window, "Go on.")
-    assert QUESTION in window.life.graves
+    assert QUESTION in window.life.burial_log
     with opened_hub(tmp_path / "halo.db") as elsewhere:
         elsewhere.open("elsewhere").memory.delete([QUESTION], "elsewhere")
     assert send(window, "And on.").figures.kept == 0
-    assert QUESTION not in window.life.graves
+    assert QUESTION not in window.life.burial_log
 
 
 def test_what_others_merge_and_then_delete_is_gone_here_as_well(hub: Hub, window: Window) -> None:
@@ -412,11 +412,11 @@ def test_what_others_merge_and_then_delete_is_gone_here_as_well(hub: Hub, window
     actions.unpin(other, part)
     other.set_overrides({"weave.budget_tokens": 60})
     send(other, "Go on.")
-    assert part in other.life.graves
+    assert part in other.life.burial_log
     actions.merge(window, part)
     actions.delete(window, before)
     assert send(other, "And on.").figures.kept == 0
-    assert not {part, before} & other.life.graves.keys()
+    assert not {part, before} & other.life.burial_log.keys()
 
 
 def test_what_was_forgotten_for_ever_leaves_the_rest_in_order(hub: Hub, window: Window) -> None:

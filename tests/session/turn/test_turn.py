@@ -149,7 +149,7 @@ def test_the_context_never_overflows_and_nothing_that_leaves_is_lost(tmp_path: P
         for number in range(12):
             send(window, f"Tell me about number {number}. " * 3)
             assert window.life.size() <= 200
-        assert len(window.life.graves) > 5
+        assert len(window.life.burial_log) > 5
         for turn in range(1, 25):
             assert stored_text(window.memory, turn)
 
@@ -170,7 +170,7 @@ def test_a_budget_as_large_as_the_context_does_not_prune(tmp_path: Path) -> None
         window = hub.open("all")
         for _ in range(8):
             send(window, long_text(3))
-        assert window.life.graves == {}
+        assert window.life.burial_log == {}
 
 
 def test_when_the_budget_cannot_be_met_it_is_told_what_holds_it(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from halo_weave.memory.memory import Memory, open_memory
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.windows import BurialGap, BurialRecord, WindowRecord
 from halo_weave.session.turn.turn import send
-from halo_weave.session.window.burial_log import Graves
+from halo_weave.session.window.burial_log import BurialLog
 from support.made_up_chunks import TIME, written_turn
 from support.windows import PLAIN, WORDS_ALONE, opened_hub, weave, with_section
 
@@ -34,27 +34,27 @@ class Model:
 
     def __init__(self, chunks: list[Chunk]) -> None:
         self.chunks = {chunk.key: chunk for chunk in chunks}
-        self.graves: dict[ChunkKey, BurialRecord] = {}
+        self.burial_log: dict[ChunkKey, BurialRecord] = {}
         self.deleted: set[ChunkKey] = set()
 
     def in_order(self) -> list[BurialRecord]:
-        return sorted(self.graves.values(), key=lambda burial: burial.place, reverse=True)
+        return sorted(self.burial_log.values(), key=lambda burial: burial.place, reverse=True)
 
     def gap(self, start: int, end: int) -> BurialGap | None:
-        lying = sorted(self.graves.keys() - self.deleted, key=lambda key: self.chunks[key].first_position)
+        lying = sorted(self.burial_log.keys() - self.deleted, key=lambda key: self.chunks[key].first_position)
         keys = [key for key in lying if start < self.chunks[key].first_position < end]
         if not keys:
             return None
         times = [self.chunks[key].time for key in keys]
-        newest = max((self.graves[key] for key in keys), key=lambda burial: burial.time)
+        newest = max((self.burial_log[key] for key in keys), key=lambda burial: burial.time)
         tokens = sum(self.chunks[key].token_count for key in keys)
         return BurialGap(len(keys), tokens, min(times), max(times), newest, tuple(keys[:3]))
 
 
-def assert_same(graves: Graves, model: Model, living: list[int]) -> None:
-    assert graves == model.graves
-    assert len(graves) == len(model.graves)
-    assert graves.among(model.chunks) == model.graves
+def assert_same(graves: BurialLog, model: Model, living: list[int]) -> None:
+    assert graves == model.burial_log
+    assert len(graves) == len(model.burial_log)
+    assert graves.among(model.chunks) == model.burial_log
     in_order, paged = model.in_order(), graves.page(None, 2)
     while more := graves.page(paged[-1].place, 2) if paged else []:
         paged += more
@@ -64,7 +64,7 @@ def assert_same(graves: Graves, model: Model, living: list[int]) -> None:
     assert graves.gaps(living, keys=3) == [model.gap(*pair) for pair in pairwise(bounds)]
 
 
-def saved(memory: Memory, record: WindowRecord, graves: Graves) -> WindowRecord:
+def saved(memory: Memory, record: WindowRecord, graves: BurialLog) -> WindowRecord:
     buried, raised = graves.unsaved()
     version = memory.store.put_window(record, buried=buried, raised=raised)
     graves.note_saved()
@@ -82,17 +82,17 @@ def test_graves_are_what_was_buried_and_not_raised_since(steps: list[tuple[str, 
         chunks = [written_turn(memory.store, count=2 + place)[0] for place in range(CHUNKS)]
         model = Model(chunks)
         living = [chunk.first_position for place, chunk in enumerate(chunks) if place in alive]
-        record = saved(memory, WindowRecord("w", "window", b"", 0, TIME), Graves(memory, "w", RLock()))
-        graves = Graves(memory, "w", RLock())
+        record = saved(memory, WindowRecord("w", "window", b"", 0, TIME), BurialLog(memory, "w", RLock()))
+        graves = BurialLog(memory, "w", RLock())
         for step, which, minutes in steps:
             chunk = chunks[which]
             if step == "bury" and which not in alive:
                 time = TIME + timedelta(minutes=minutes)
                 burial = BurialRecord(chunk.key, chunk.first_position, float(minutes), f"{which} {minutes}", time)
                 graves.bury(burial)
-                model.graves[chunk.key] = burial
+                model.burial_log[chunk.key] = burial
             elif step == "exhume":
-                assert (chunk.key in graves.exhume([chunk.key])) == (model.graves.pop(chunk.key, None) is not None)
+                assert (chunk.key in graves.exhume([chunk.key])) == (model.burial_log.pop(chunk.key, None) is not None)
                 # What is raised lives or is deleted.
                 if which not in alive:
                     memory.store.delete([chunk.key], "test")
@@ -102,7 +102,7 @@ def test_graves_are_what_was_buried_and_not_raised_since(steps: list[tuple[str, 
                 model.deleted.add(chunk.key)
             elif step in ("save", "open again"):
                 record = saved(memory, record, graves)
-                graves = Graves(memory, "w", RLock()) if step == "open again" else graves
+                graves = BurialLog(memory, "w", RLock()) if step == "open again" else graves
             assert_same(graves, model, living)
 
 
@@ -114,6 +114,6 @@ def test_what_a_window_saves_does_not_grow_with_what_it_buried(tmp_path: Path) -
         for _ in range(12):
             send(window, "Tell me of rivers.")
             (outline,) = window.memory.store.windows()
-            sizes.append((outline.bytes, len(window.life.graves)))
+            sizes.append((outline.bytes, len(window.life.burial_log)))
     assert sizes[-1][1] > sizes[len(sizes) // 2][1] > 2
     assert sizes[-1][0] <= max(size for size, _ in sizes[: len(sizes) // 2]) + 100

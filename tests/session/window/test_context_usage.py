@@ -6,7 +6,7 @@ import pytest
 
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.session.turn.turn import send
-from halo_weave.session.window.context_usage import NEARLY_FULL, filling
+from halo_weave.session.window.context_usage import NEARLY_FULL, context_usage
 from halo_weave.session.window.window import Window
 from support.windows import PLAIN, opened_hub, weave, with_section
 
@@ -39,7 +39,7 @@ def test_what_leaves_next_is_told_only_when_the_room_is_nearly_full(
 
 
 def _is_told(window: Window, room: int) -> bool:
-    told = filling(window)
+    told = context_usage(window)
     is_nearly_full: bool = told["tokens"] > NEARLY_FULL * room
     assert bool(told["next_keys"]) == is_nearly_full
     if window.settings.weave.keeps_by == "brightness":

@@ -100,7 +100,7 @@ def is_cut_off(path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> bool
         window = hub.open(WINDOW)
         assert stored_text(window.memory, 4) == answer
         stored = {entry.chunk.key for entry in window.memory.store.chunks_from(0, 1000)}
-        assert {key for key, _ in living(window)} | window.life.graves.keys() == stored
+        assert {key for key, _ in living(window)} | window.life.burial_log.keys() == stored
         assert notices(window) == []
         assert continue_reply(window).turn == 4
         assert stored_text(window.memory, 4) == answer + " And on."

@@ -99,7 +99,7 @@ def test_a_late_subscriber_knows_all_from_the_state_and_the_events_since(tmp_pat
         for _ in range(3):
             reply = send(window, "Go on.")
         actions.edit_reply(window, reply.turn, "It is said.")
-        if buried := sorted(window.life.graves):
+        if buried := sorted(window.life.burial_log):
             actions.resurrect(window, buried[0])
         follower = Follower(states[-1])
         follower.hear(window.log.since(follower.seen) or [])

@@ -68,7 +68,7 @@ def everything(window: Window) -> object:
         brightness(window),
         [(chunk.key, chunk.first_position, chunk.is_pinned, chunk.turn_start) for chunk in window.life.context],
         window.life.layout().placed,
-        dict(window.life.graves),
+        dict(window.life.burial_log),
         window.life.current,
         window.newest,
         window.messages,
@@ -84,7 +84,7 @@ def test_after_a_restart_the_same_tokens_live_with_the_same_brightness_and_it_go
         actions.pin(window, next(iter(window.life.context)).key)
         window.set_overrides({"generation.max_tokens": 70})
         before = everything(window)
-        assert window.life.graves
+        assert window.life.burial_log
     with reopened(path) as window:
         assert everything(window) == before
         assert continue_reply(window).text
@@ -144,12 +144,12 @@ def test_what_was_deleted_meanwhile_does_not_live_again(path: Path) -> None:
         for _ in range(9):
             send(window, "Tell me of rivers.")
         alive = next(key for key, _ in living(window) if key.role == "assistant")
-        buried = next(iter(window.life.graves))
+        buried = next(iter(window.life.burial_log))
     with reopened(path) as window:
         window.memory.delete([alive, buried], "elsewhere")
     with reopened(path) as window:
         assert alive not in window.life.context
-        assert buried not in window.life.graves
+        assert buried not in window.life.burial_log
 
 
 def test_what_was_undeleted_meanwhile_is_in_the_graveyard(path: Path) -> None:
@@ -159,7 +159,7 @@ def test_what_was_undeleted_meanwhile_is_in_the_graveyard(path: Path) -> None:
     with opened_hub(path) as hub:
         hub.open("other").memory.undelete([QUESTION], "elsewhere")
     with reopened(path) as window:
-        assert QUESTION in window.life.graves
+        assert QUESTION in window.life.burial_log
 
 
 @pytest.mark.parametrize("lived", ["both", "left", "right"])

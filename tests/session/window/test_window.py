@@ -133,7 +133,7 @@ def test_a_smaller_budget_holds_at_once(hub: Hub) -> None:
         send(window, "How long is the river?")
     window.set_overrides({"weave.budget_tokens": 120})
     assert window.life.size() <= 120
-    assert window.life.graves
+    assert window.life.burial_log
 
 
 def test_another_system_prompt_is_read_with_all_that_follows_it(hub: Hub) -> None:

@@ -15,7 +15,7 @@ from halo_weave.engine.openai_client.messages import split_marks
 from halo_weave.errors import InputError
 from halo_weave.memory.embedding.text import embedding_text
 from halo_weave.memory.search.query_terms import terms_of
-from halo_weave.memory.words.tokenizer import Tokenizer
+from halo_weave.memory.words.tokenizer import WordTokenizer
 from halo_weave.records.numbers import number_of_text
 from halo_weave.records.tokens import Token
 from halo_weave.records.tree_paths import path_of_text
@@ -34,7 +34,7 @@ from halo_weave.tools.calls.function_form import parse_function_form
 from halo_weave.tools.calls.tags import TagParser
 from halo_weave.tools.notes.command import parse_notes_command
 from halo_weave.transfer.browser.export import with_whole_characters
-from halo_weave.weave.worth import Said, worths
+from halo_weave.weave.worth import WorthInput, worths
 
 _SCANNED, _SEARCHED, _WALKED = 64 * 1024, 16 * 1024, 4 * 1024
 """Characters for what is quick, for patterns with many branches, and for what Python walks through sign by sign.
@@ -80,7 +80,7 @@ def _hostile(parser: Parser) -> Iterator[str]:
 
 
 def _speak(text: str) -> object:
-    return worths([Said("user", (text,), 1.0), Said("assistant", tuple(text[:1000]), 2.0)])
+    return worths([WorthInput("user", (text,), 1.0), WorthInput("assistant", tuple(text[:1000]), 2.0)])
 
 
 def _chunk(text: str) -> object:
@@ -108,7 +108,7 @@ def _echo(text: str) -> object:
     return engine.next_reply([token.id for token in engine.tokenize(text, special=True)])
 
 
-_words = Tokenizer()
+_words = WordTokenizer()
 _NOW = datetime(2026, 3, 1, tzinfo=UTC)
 PARSERS = [
     Parser("is_wish", is_wish, _SEARCHED, openings=("", "Ada:", "always", "please", "i")),

@@ -7,7 +7,7 @@ import pytest
 
 from halo_weave.errors import InputError
 from halo_weave.session.actions.reflection import reflect
-from halo_weave.terminal.chat.commands import COMMANDS, Called, called
+from halo_weave.terminal.chat.commands import COMMANDS, SlashCall, called
 from halo_weave.terminal.chat.open_chat import OpenChat
 from halo_weave.weave.captured import Captured as ReadCapture
 from halo_weave.weave.settings import WeaveSettings
@@ -23,22 +23,22 @@ FACTS = ("The cat is called Mimi.", "The dog is called Rex.", "The parrot is cal
 
 
 def graves(chat: OpenChat) -> list[tuple[int, str]]:
-    return sorted((key.turn, key.role) for key in chat.window.life.graves)
+    return sorted((key.turn, key.role) for key in chat.window.life.burial_log)
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("/stats", Called("stats", "")),
-        ("/pin  12:0 ", Called("pin", "12:0")),
-        ("/edit two\nlines", Called("edit", "two\nlines")),
-        ("/dance now", Called("dance", "now")),
+        ("/stats", SlashCall("stats", "")),
+        ("/pin  12:0 ", SlashCall("pin", "12:0")),
+        ("/edit two\nlines", SlashCall("edit", "two\nlines")),
+        ("/dance now", SlashCall("dance", "now")),
         ("/pin 12\nlines", None),
         ("/home/me", None),
         ("say /stats", None),
     ],
 )
-def test_commands_are_told_from_messages(text: str, expected: Called | None) -> None:
+def test_commands_are_told_from_messages(text: str, expected: SlashCall | None) -> None:
     assert called(text) == expected
 
 

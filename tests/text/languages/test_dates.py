@@ -6,19 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halo_weave.text.languages.dates import AFTERWARDS, Span, named_times, nearness
+from halo_weave.text.languages.dates import AFTERWARDS, TimeSpan, named_times, nearness
 
 NOW = datetime(2026, 11, 16, 15, 30, tzinfo=UTC)
 moments = st.integers(0, 2**31).map(lambda second: datetime.fromtimestamp(second, UTC))
 
 
-def spans(text: str, now: datetime = NOW) -> list[Span]:
+def spans(text: str, now: datetime = NOW) -> list[TimeSpan]:
     return [span for time in named_times(text, now) if (span := time.latest(now)) is not None]
 
 
-def day(year: int, month: int, number: int, days: int = 1) -> Span:
+def day(year: int, month: int, number: int, days: int = 1) -> TimeSpan:
     start = datetime(year, month, number, tzinfo=UTC)
-    return Span(start, start + timedelta(days=days))
+    return TimeSpan(start, start + timedelta(days=days))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def day(year: int, month: int, number: int, days: int = 1) -> Span:
         ("", None),
     ],
 )
-def test_a_text_names_a_time_or_none(text: str, expected: Span | None) -> None:
+def test_a_text_names_a_time_or_none(text: str, expected: TimeSpan | None) -> None:
     """Without a year the latest one is meant; what has not begun is not remembered."""
     assert spans(text) == ([] if expected is None else [expected])
 

@@ -13,7 +13,7 @@ from halo_weave.bench.keep.ranking import CONTROLS, WORTH
 SHARES = (25, 50)
 
 
-class Outcome:
+class KeepOutcome:
     """Percent of the evidence kept: of each order, at each share, for each question."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Outcome:
         return {share: plots.Estimate(mean, *interval(self.of(name, share))) for share, mean in means.items()}
 
 
-def summary(outcome: Outcome, default: str, scorers: Sequence[str], ablated: Sequence[str]) -> dict[str, Any]:
+def summary(outcome: KeepOutcome, default: str, scorers: Sequence[str], ablated: Sequence[str]) -> dict[str, Any]:
     against = [name for name in (*scorers, *CONTROLS) if name != default]
     return {
         "default": {

@@ -18,7 +18,7 @@ from halo_weave.bench.keep import plots as keep_plots
 from halo_weave.bench.keep import ranking
 from halo_weave.bench.keep.attention_cache import AttentionCache, Recording
 from halo_weave.bench.keep.feeding import FedConversation, feed_all
-from halo_weave.bench.keep.figures import SHARES, Outcome, summary
+from halo_weave.bench.keep.figures import SHARES, KeepOutcome, summary
 from halo_weave.bench.keep.ranking import Values
 from halo_weave.config import Settings
 from halo_weave.engine.factory import open_engine
@@ -32,7 +32,7 @@ Progress = Callable[[str], None]
 Kept = NDArray[np.bool_]
 
 
-class Asked(msgspec.Struct, frozen=True):
+class KeepQuestion(msgspec.Struct, frozen=True):
     """A question with the chunks of its conversation that hold evidence."""
 
     question: Question
@@ -40,10 +40,10 @@ class Asked(msgspec.Struct, frozen=True):
     evidence: NDArray[np.int64]
 
 
-class Measured(NamedTuple):
+class MeasuredKeeping(NamedTuple):
     """What came of a file: `orders` and `ablated` are the names of what was measured besides the controls."""
 
-    outcome: Outcome
+    outcome: KeepOutcome
     orders: tuple[str, ...]
     ablated: tuple[str, ...]
     fading: keep_plots.Fading
@@ -100,12 +100,12 @@ def default_order(settings: Settings) -> str:
 def measure_all(
     settings: Settings,
     fed: Sequence[FedConversation],
-    asked: Sequence[Asked],
+    asked: Sequence[KeepQuestion],
     recorded: Callable[[FedConversation], Recording],
     on_progress: Progress = lambda _: None,
-) -> Measured:
+) -> MeasuredKeeping:
     """Questions are measured conversation by conversation; those about which nothing is asked are left out."""
-    figures = Measured(Outcome(), (), (), keep_plots.Fading())
+    figures = MeasuredKeeping(KeepOutcome(), (), (), keep_plots.Fading())
     chance = np.random.default_rng(1)
     for place, conversation in enumerate(fed):
         here = [one for one in asked if one.conversation == place]
@@ -127,14 +127,14 @@ def measure_all(
     return figures
 
 
-def questions_of(fed: Sequence[FedConversation], questions: Sequence[Question]) -> list[Asked]:
+def questions_of(fed: Sequence[FedConversation], questions: Sequence[Question]) -> list[KeepQuestion]:
     """The questions of whose evidence anything was fed; what was not fed cannot be kept and does not count."""
     places = {conversation.name: place for place, conversation in enumerate(fed)}
     asked = []
     for question in questions:
         place = places.get(question.conversation)
         if place is not None and len(evidence := fed[place].evidence(question)):
-            asked.append(Asked(question, place, evidence))
+            asked.append(KeepQuestion(question, place, evidence))
     return asked
 
 
@@ -153,7 +153,7 @@ def kept(values: Values, sizes: NDArray[np.int64], share: float) -> Kept:
 
 
 def measure(
-    outcome: Outcome, fed: FedConversation, asked: Sequence[Asked], orders: Mapping[str, Sequence[Values]]
+    outcome: KeepOutcome, fed: FedConversation, asked: Sequence[KeepQuestion], orders: Mapping[str, Sequence[Values]]
 ) -> None:
     """Where an order has several variants, their mean counts."""
     sizes = fed.sizes
@@ -164,7 +164,7 @@ def measure(
                 outcome.add(name, share, float(np.mean([survived(one, sizes, context) for context in contexts])))
 
 
-def measure_pruned(outcome: Outcome, fed: FedConversation, asked: Sequence[Asked], values: Values) -> None:
+def measure_pruned(outcome: KeepOutcome, fed: FedConversation, asked: Sequence[KeepQuestion], values: Values) -> None:
     """The same by the rules of pruning, under which what lives keeps its anchors."""
     sizes, chunks = fed.sizes, fed.living(range(len(fed.chunks)), values)
     places = {chunk.key: place for place, chunk in enumerate(chunks)}
@@ -176,14 +176,18 @@ def measure_pruned(outcome: Outcome, fed: FedConversation, asked: Sequence[Asked
             outcome.add("pruned", share, survived(one, sizes, context))
 
 
-def survived(asked: Asked, sizes: NDArray[np.int64], context: Kept) -> float:
+def survived(asked: KeepQuestion, sizes: NDArray[np.int64], context: Kept) -> float:
     """Percent of the evidence's tokens that were kept."""
     own = sizes[asked.evidence]
     return float(100 * own[context[asked.evidence]].sum() / own.sum())
 
 
 def write_details(
-    path: Path, asked: Sequence[Asked], fed: Sequence[FedConversation], outcome: Outcome, names: Sequence[str]
+    path: Path,
+    asked: Sequence[KeepQuestion],
+    fed: Sequence[FedConversation],
+    outcome: KeepOutcome,
+    names: Sequence[str],
 ) -> None:
     """One JSON object a line for each question."""
     # Questions were measured conversation by conversation.

@@ -18,9 +18,9 @@ from halo_weave.bench.keep.ranking import WORTH, Values, without
 from halo_weave.weave import pruning, worth
 from halo_weave.weave.brightness import NEW_BRIGHTNESS
 from halo_weave.weave.recent import newest_exchanges
-from halo_weave.weave.worth import Said
+from halo_weave.weave.worth import WorthInput
 
-Order = Callable[[Sequence[Said]], Values]
+Order = Callable[[Sequence[WorthInput]], Values]
 ORDERS: Mapping[str, Order] = {
     WORTH: worth.worths,
     **{f"without_{name}": partial(without, name) for name in worth.PARTS if name != "brightness"},
@@ -72,7 +72,7 @@ def living_after(fed: FedConversation, order: Order, *, budget: int, recent_toke
 def _pruned(fed: FedConversation, alive: list[int], order: Order, budget: int, recent_tokens: int) -> list[int]:
     if sum(fed.chunks[place].tokens for place in alive) <= budget:
         return alive
-    said = [Said(fed.chunks[place].role, fed.chunks[place].texts, NEW_BRIGHTNESS) for place in alive]
+    said = [WorthInput(fed.chunks[place].role, fed.chunks[place].texts, NEW_BRIGHTNESS) for place in alive]
     chunks = fed.living(alive, order(said))
     recent = newest_exchanges(chunks, recent_tokens)
     plan = pruning.plan([one._replace(is_recent=one.turn in recent) for one in chunks], budget=budget)

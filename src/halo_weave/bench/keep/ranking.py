@@ -20,7 +20,7 @@ from halo_weave.weave.brightness import (
     make_scorer,
     problem,
 )
-from halo_weave.weave.worth import Said
+from halo_weave.weave.worth import WorthInput
 
 Values = NDArray[np.float64]
 """One for each chunk; the largest are kept first, and of equals the newest."""
@@ -58,7 +58,7 @@ def ablated(fed: FedConversation, peaks: Values) -> dict[str, Values]:
     }
 
 
-def without(name: str, said: Sequence[Said]) -> Values:
+def without(name: str, said: Sequence[WorthInput]) -> Values:
     """The worth without one of its parts; what is taken away again would leave traces that decide between equals."""
     return sum((part(said) for other, part in worth.PARTS.items() if other != name), np.zeros(len(said)))
 
@@ -75,8 +75,8 @@ def controls(fed: FedConversation, chance: np.random.Generator) -> dict[str, lis
     }
 
 
-def said_in(fed: FedConversation, peaks: Values) -> list[Said]:
-    return [Said(chunk.role, chunk.texts, float(peak)) for chunk, peak in zip(fed.chunks, peaks, strict=True)]
+def said_in(fed: FedConversation, peaks: Values) -> list[WorthInput]:
+    return [WorthInput(chunk.role, chunk.texts, float(peak)) for chunk, peak in zip(fed.chunks, peaks, strict=True)]
 
 
 def peaks_at_end(scorer: Scorer, fed: FedConversation, recording: Recording) -> Values:

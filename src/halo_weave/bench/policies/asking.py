@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from typing import NamedTuple
 
 from halo_weave.bench.policies.figures import CEILING, HALO, REREAD, SHARES
-from halo_weave.bench.policies.outcomes import Outcome, Row
+from halo_weave.bench.policies.outcomes import OutcomeRow, PolicyOutcome
 from halo_weave.bench.policies.reading import behind, expectation
 from halo_weave.bench.policies.retrieval import (
     NOTHING_LIVES,
@@ -16,7 +16,7 @@ from halo_weave.bench.policies.retrieval import (
     decoded_per_exchange,
     in_order_of_time,
 )
-from halo_weave.bench.policies.stream import Asked, Chat, StreamMemory
+from halo_weave.bench.policies.stream import AskedQuestion, StreamedChat, StreamMemory
 from halo_weave.bench.policies.window import Keeping, PolicyWindow, exchanges
 from halo_weave.engine import turns
 from halo_weave.engine.llamacpp.context import LlamaContext
@@ -44,15 +44,15 @@ class Workshop(NamedTuple):
     reading: LlamaContext
 
 
-class Found(NamedTuple):
+class FoundEvidence(NamedTuple):
     """Outcomes by policy, and how many seconds the model spent on questions that were put to it."""
 
-    outcomes: dict[str, Outcome]
+    outcomes: dict[str, PolicyOutcome]
     seconds_put: float
 
 
 class Asking:
-    def __init__(self, workshop: Workshop, chats: Mapping[str, Chat], sampled: Collection[int]) -> None:
+    def __init__(self, workshop: Workshop, chats: Mapping[str, StreamedChat], sampled: Collection[int]) -> None:
         self._workshop = workshop
         self._chats = chats
         self._sampled = sampled
@@ -62,13 +62,13 @@ class Asking:
         self._opening = turns.opening_tokens(engine, "user")
         self._closing = [*turns.closing_tokens(engine, "user"), *turns.opening_tokens(engine, "assistant")]
 
-    def found(self, conversation: str, policy: str, budget: int, puts: bool) -> Found:
+    def found(self, conversation: str, policy: str, budget: int, puts: bool) -> FoundEvidence:
         """Outcomes of the policy, and of others that are measured on the way."""
         before, self._put = self._seconds_put, self._sampled if puts else ()
         outcomes = self._outcomes(conversation, policy, budget)
-        return Found(outcomes, self._seconds_put - before)
+        return FoundEvidence(outcomes, self._seconds_put - before)
 
-    def _outcomes(self, conversation: str, policy: str, budget: int) -> dict[str, Outcome]:
+    def _outcomes(self, conversation: str, policy: str, budget: int) -> dict[str, PolicyOutcome]:
         chat = self._chats[conversation]
         if policy == CEILING:
             return {policy: self._ceiling(chat)}
@@ -76,7 +76,7 @@ class Asking:
             return self._lived(chat, policy, budget)
         return {policy: self._found(chat, policy, budget)}
 
-    def _lived(self, chat: Chat, policy: str, budget: int) -> dict[str, Outcome]:
+    def _lived(self, chat: StreamedChat, policy: str, budget: int) -> dict[str, PolicyOutcome]:
         with closing(self._window(chat, KEEPING[policy], budget)) as lived:
             lived.live_through()
             base, context = lived.window.life.layout().placed, self._workshop.reading
@@ -86,7 +86,11 @@ class Asking:
             elif any(asked.number in self._put for asked in chat.asked):
                 with self._putting():
                     context.sync(base, clean=True)
-            rows, reread, shares = list[Row](), list[Row](), {str(share): list[float]() for share in SHARES}
+            rows, reread, shares = (
+                list[OutcomeRow](),
+                list[OutcomeRow](),
+                {str(share): list[float]() for share in SHARES},
+            )
             for asked in chat.asked:
                 with lived.asked(asked.question.text) as layout:
                     situation = Situation.of(layout)
@@ -100,16 +104,16 @@ class Asking:
                         shares[str(share)].append(self._evidence_at(share, lived, asked, rows[-1]))
             per_turn = lived.decoded / max(1, lived.exchanges)
         if policy == HALO:
-            return {HALO: Outcome(rows, per_turn, shares), REREAD: Outcome(reread)}
-        return {policy: Outcome(rows, per_turn)}
+            return {HALO: PolicyOutcome(rows, per_turn, shares), REREAD: PolicyOutcome(reread)}
+        return {policy: PolicyOutcome(rows, per_turn)}
 
-    def _evidence_at(self, share: float, lived: PolicyWindow, asked: Asked, as_it_is: Row) -> float:
+    def _evidence_at(self, share: float, lived: PolicyWindow, asked: AskedQuestion, as_it_is: OutcomeRow) -> float:
         if not lived.gives_way_to(share):
             return as_it_is.evidence
         with lived.asked(asked.question.text, share) as layout:
             return asked.percent_in(Situation.of(layout).keys)
 
-    def _found(self, chat: Chat, policy: str, budget: int) -> Outcome:
+    def _found(self, chat: StreamedChat, policy: str, budget: int) -> PolicyOutcome:
         memory, reading = self._workshop.memory, self._workshop.reading
         with closing(self._window(chat, NOTHING_LIVES, budget)) as empty:
 
@@ -127,9 +131,9 @@ class Asking:
             memory.until = chat.end
             rows = [self._row(asked, situation(asked.question.text), reading, clean=True) for asked in chat.asked]
             framed = len(self._opening) + len(self._closing)
-            return Outcome(rows, decoded_per_exchange(chat, lived, framed))
+            return PolicyOutcome(rows, decoded_per_exchange(chat, lived, framed))
 
-    def _ceiling(self, chat: Chat) -> Outcome:
+    def _ceiling(self, chat: StreamedChat) -> PolicyOutcome:
         engine = self._workshop.engine
         with closing(self._window(chat, NOTHING_LIVES, engine.facts.usable_context)) as empty:
             ceiling = Ceiling(empty.window, chat)
@@ -138,9 +142,9 @@ class Asking:
             for asked in chat.asked:
                 limit = room - len(engine.tokenize(asked.question.text))
                 rows.append(self._row(asked, ceiling.around(asked, limit), self._workshop.reading, clean=True))
-            return Outcome(rows)
+            return PolicyOutcome(rows)
 
-    def _row(self, asked: Asked, situation: Situation, context: LlamaContext, *, clean: bool) -> Row:
+    def _row(self, asked: AskedQuestion, situation: Situation, context: LlamaContext, *, clean: bool) -> OutcomeRow:
         likelihood = None
         if asked.number in self._put:
             engine = self._workshop.engine
@@ -149,7 +153,7 @@ class Asking:
             answer = engine.tokenize(str(asked.question.answer))[:ANSWER_TOKENS]
             with self._putting():
                 likelihood = expectation(context, behind(situation.placed, question), answer, clean=clean)
-        return Row(asked.number, asked.percent_in(situation.keys), len(situation.placed), likelihood)
+        return OutcomeRow(asked.number, asked.percent_in(situation.keys), len(situation.placed), likelihood)
 
     @contextmanager
     def _putting(self) -> Iterator[None]:
@@ -157,6 +161,6 @@ class Asking:
         yield
         self._seconds_put += time.monotonic() - started
 
-    def _window(self, chat: Chat, keeping: Keeping, budget: int) -> PolicyWindow:
+    def _window(self, chat: StreamedChat, keeping: Keeping, budget: int) -> PolicyWindow:
         workshop = self._workshop
         return PolicyWindow(workshop.engine, workshop.memory, workshop.settings, chat, keeping, budget)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from halo_weave.bench.conversations import Question
 from halo_weave.bench.intervals import interval, paired_difference
 from halo_weave.bench.plots import Estimate
-from halo_weave.bench.policies.outcomes import Outcome, Row
+from halo_weave.bench.policies.outcomes import OutcomeRow, PolicyOutcome
 
 HALO, REREAD, CEILING, FLOOR = "halo_weave", "halo_weave_reread", "full", "fifo"
 TITLES = {
@@ -31,15 +31,15 @@ _RESAMPLES = 1000
 Values = NDArray[np.float64]
 
 
-class Measured(NamedTuple):
+class MeasuredPolicies(NamedTuple):
     """Outcomes by conversation, policy and budget; the ceiling's budget is 0."""
 
     circumstances: dict[str, Any]
     questions: Sequence[Question]
     budgets: tuple[int, ...]
-    outcomes: Mapping[tuple[str, str, int], Outcome]
+    outcomes: Mapping[tuple[str, str, int], PolicyOutcome]
 
-    def rows(self, policy: str, budget: int) -> list[Row]:
+    def rows(self, policy: str, budget: int) -> list[OutcomeRow]:
         """In the order of the questions."""
         found = [row for _, outcome in self._of(policy, budget) for row in outcome.rows]
         return sorted(found, key=lambda row: row.question)
@@ -51,12 +51,12 @@ class Measured(NamedTuple):
     def at_share(self, share: float, budget: int) -> list[float]:
         return [value for _, outcome in self._of(HALO, budget) for value in outcome.shares.get(str(share), ())]
 
-    def _of(self, policy: str, budget: int) -> Iterator[tuple[str, Outcome]]:
+    def _of(self, policy: str, budget: int) -> Iterator[tuple[str, PolicyOutcome]]:
         wanted = (policy, 0 if policy == CEILING else budget)
         return ((name, one) for (name, *rest), one in self.outcomes.items() if tuple(rest) == wanted)
 
 
-def figures(measured: Measured) -> dict[str, Any]:
+def figures(measured: MeasuredPolicies) -> dict[str, Any]:
     """The object that `--json` prints."""
     asked = measured.rows(CEILING, 0)
     return {
@@ -69,7 +69,7 @@ def figures(measured: Measured) -> dict[str, Any]:
     }
 
 
-def details(measured: Measured) -> Iterator[dict[str, Any]]:
+def details(measured: MeasuredPolicies) -> Iterator[dict[str, Any]]:
     """A line for each question under each policy and budget."""
     for budget in measured.budgets:
         for policy in TITLES:
@@ -138,7 +138,7 @@ def table(figures: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
-def _of_budget(measured: Measured, budget: int) -> dict[str, Any]:
+def _of_budget(measured: MeasuredPolicies, budget: int) -> dict[str, Any]:
     floor, ceiling = (_likelihoods(measured, name, budget) for name in (FLOOR, CEILING))
     found: dict[str, Any] = {}
     for policy in TITLES:
@@ -161,7 +161,7 @@ def _of_budget(measured: Measured, budget: int) -> dict[str, Any]:
     return found
 
 
-def _ahead(measured: Measured, budget: int) -> dict[str, Any]:
+def _ahead(measured: MeasuredPolicies, budget: int) -> dict[str, Any]:
     """By how much Halo Weave is ahead of each other on the same questions: mean, low, high."""
     evidence = [row.evidence for row in measured.rows(HALO, budget)]
     likelihoods = _likelihoods(measured, HALO, budget)
@@ -178,14 +178,14 @@ def _ahead(measured: Measured, budget: int) -> dict[str, Any]:
     return found
 
 
-def _at_shares(measured: Measured, budget: int) -> dict[str, Any]:
+def _at_shares(measured: MeasuredPolicies, budget: int) -> dict[str, Any]:
     values = {share: measured.at_share(share, budget) for share in SHARES}
     return {
         str(share): {"evidence": float(np.mean(found)), "interval": interval(found)} for share, found in values.items()
     }
 
 
-def _likelihoods(measured: Measured, policy: str, budget: int) -> Values:
+def _likelihoods(measured: MeasuredPolicies, policy: str, budget: int) -> Values:
     rows = measured.rows(policy, budget)
     return np.array([row.log_likelihood for row in rows if row.log_likelihood is not None], dtype=np.float64)
 

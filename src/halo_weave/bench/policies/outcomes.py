@@ -15,7 +15,7 @@ from halo_weave.config import Settings
 _MEASURED_PARTS = ("engine", "memory", "session", "text", "weave", "bench")
 
 
-class Row(msgspec.Struct, frozen=True):
+class OutcomeRow(msgspec.Struct, frozen=True):
     """One question under one policy; `log_likelihood` is None where it was not asked for."""
 
     question: int
@@ -24,10 +24,10 @@ class Row(msgspec.Struct, frozen=True):
     log_likelihood: float | None = None
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class PolicyOutcome(msgspec.Struct, frozen=True):
     """One conversation under one policy; `shares` has the evidence by question where less of what lives may stay."""
 
-    rows: list[Row]
+    rows: list[OutcomeRow]
     decoded_per_turn: float | None = None
     shares: dict[str, list[float]] = {}
 
@@ -39,11 +39,11 @@ class KeptOutcomes:
         self._database.execute("CREATE TABLE IF NOT EXISTS outcomes (key BLOB PRIMARY KEY, outcome BLOB) WITHOUT ROWID")
         self._circumstances = circumstances
 
-    def get(self, *job: Any) -> Outcome | None:
+    def get(self, *job: Any) -> PolicyOutcome | None:
         row = self._database.execute("SELECT outcome FROM outcomes WHERE key = ?", (self._key(job),)).fetchone()
-        return None if row is None else msgspec.json.decode(row[0], type=Outcome)
+        return None if row is None else msgspec.json.decode(row[0], type=PolicyOutcome)
 
-    def put(self, outcome: Outcome, *job: Any) -> None:
+    def put(self, outcome: PolicyOutcome, *job: Any) -> None:
         row = (self._key(job), msgspec.json.encode(outcome))
         self._database.execute("INSERT OR REPLACE INTO outcomes VALUES (?, ?)", row)
 

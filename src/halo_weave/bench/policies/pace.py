@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from halo_weave.bench.policies.figures import CEILING, HALO
-from halo_weave.bench.policies.workers import Job
+from halo_weave.bench.policies.workers import PolicyRun
 
 _READ_BACK_PER_EXCHANGE = 0.25
 """Of the budget: what returns with a message and was not kept from before."""
@@ -22,7 +22,7 @@ class Pace:
 
     def __init__(
         self,
-        jobs: Collection[Job],
+        jobs: Collection[PolicyRun],
         *,
         asked: Mapping[str, int],
         put: Mapping[str, int],
@@ -38,7 +38,7 @@ class Pace:
         self._left = {job: self.cost(job) for job in jobs}
         self._total = sum(self._left.values())
 
-    def cost(self, job: Job) -> float:
+    def cost(self, job: PolicyRun) -> float:
         """In tokens that the model could read meanwhile."""
         put = self._put.get(job.conversation, 0) if job.puts else 0
         planning = _PLANNED * self._asked.get(job.conversation, 0)
@@ -58,7 +58,7 @@ class Pace:
         returned = _READ_BACK_PER_EXCHANGE * job.budget * self._replayed / _EXCHANGE_TOKENS
         return self._replayed + returned + put * (1 + _RETURNED) * job.budget + 3 * planning
 
-    def done(self, job: Job) -> str:
+    def done(self, job: PolicyRun) -> str:
         """Count a job as done, and tell how far all of them are."""
         self._left.pop(job)
         left, seconds = sum(self._left.values()), self._clock() - self._started
@@ -66,7 +66,7 @@ class Pace:
         return f"{said} · about {in_words(seconds * left / (self._total - left))} left" if left else said
 
 
-def longest_first(jobs: Collection[Job], pace: Pace) -> Sequence[Job]:
+def longest_first(jobs: Collection[PolicyRun], pace: Pace) -> Sequence[PolicyRun]:
     """So that at the end no process waits long for another."""
     return sorted(jobs, key=pace.cost, reverse=True)
 

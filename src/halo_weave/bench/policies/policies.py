@@ -18,7 +18,7 @@ from halo_weave.bench.conversations import Conversations, Question, read_convers
 from halo_weave.bench.policies import figures as policies_figures
 from halo_weave.bench.policies.outcomes import KeptOutcomes, code_in_use, digest_of, settings_in_use
 from halo_weave.bench.policies.pace import Pace, in_words, longest_first
-from halo_weave.bench.policies.workers import Job, measured, with_own_threads
+from halo_weave.bench.policies.workers import PolicyRun, measured, with_own_threads
 from halo_weave.bench.recall import Progress
 from halo_weave.config import Settings
 from halo_weave.errors import InputError
@@ -68,7 +68,7 @@ def run(
 
 def measure(
     settings: Settings, data: Path, choice: Choice, on_progress: Progress = lambda _: None
-) -> policies_figures.Measured:
+) -> policies_figures.MeasuredPolicies:
     if settings.engine.kind != "llamacpp":
         raise InputError(f"The engine {settings.engine.kind} runs outside this process; only llamacpp can be measured.")
     settings = with_own_threads(settings, choice.processes)
@@ -94,7 +94,7 @@ def measure(
             for job in jobs
             if (outcome := kept.get(*job)) is not None
         }
-    return policies_figures.Measured(
+    return policies_figures.MeasuredPolicies(
         circumstances={
             "data": data.name.partition(".")[0],
             "model": settings.engine.model or "bundled",
@@ -141,16 +141,16 @@ def _is_answerable(question: Question, there: set[tuple[str, str]]) -> bool:
     return has_answer and any((question.conversation, turn) in there for turn in question.evidence)
 
 
-def _jobs(chats: Iterable[str], choice: Choice) -> Iterator[Job]:
+def _jobs(chats: Iterable[str], choice: Choice) -> Iterator[PolicyRun]:
     """Chats under each policy and budget; the ceiling has none."""
     put_at = choice.put_at or choice.budgets
     for chat in chats:
         for budget in choice.budgets:
-            yield from (Job(chat, policy, budget, budget in put_at) for policy in policies_figures.BUDGETED)
-        yield Job(chat, policies_figures.CEILING, 0, puts=True)
+            yield from (PolicyRun(chat, policy, budget, budget in put_at) for policy in policies_figures.BUDGETED)
+        yield PolicyRun(chat, policies_figures.CEILING, 0, puts=True)
 
 
-def _measured_by(job: Job) -> Job:
+def _measured_by(job: PolicyRun) -> PolicyRun:
     """The job that gives its outcome: what is read anew is what Halo Weave has."""
     return job._replace(policy=policies_figures.HALO) if job.policy == policies_figures.REREAD else job
 
@@ -160,7 +160,7 @@ def _measure(
     conversations: Conversations,
     choice: Choice,
     sampled: frozenset[int],
-    jobs: Sequence[Job],
+    jobs: Sequence[PolicyRun],
     kept: KeptOutcomes,
     on_progress: Progress,
 ) -> None:

@@ -14,7 +14,7 @@ from halo_weave.engine.protocol import Placed
 from halo_weave.errors import InputError
 from halo_weave.records.tokens import Token
 from halo_weave.session.window.window import Window
-from halo_weave.weave.brightness_tracker import Shining
+from halo_weave.weave.brightness_tracker import BrightnessTracker
 from halo_weave.weave.context import State
 from halo_weave.weave.layout import Layout, OpenTurn
 
@@ -48,7 +48,7 @@ class Reader:
         if not reply:
             return Read(context.sync(layout.placed).decoded, None)
         immune = window.settings.weave.current_turn_immune
-        shining = Shining(
+        shining = BrightnessTracker(
             window.scorer,
             layout,
             current=window.life.current if immune else (),

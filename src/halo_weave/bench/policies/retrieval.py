@@ -5,7 +5,7 @@ from datetime import timedelta
 from itertools import takewhile
 from typing import NamedTuple, Self
 
-from halo_weave.bench.policies.stream import Asked, Chat, StreamMemory
+from halo_weave.bench.policies.stream import AskedQuestion, StreamedChat, StreamMemory
 from halo_weave.bench.policies.window import Keeping, PolicyWindow, exchanges
 from halo_weave.engine.protocol import Placed
 from halo_weave.records.chunks import ChunkKey, utc_now
@@ -50,7 +50,7 @@ def appended(window: Window, memory: StreamMemory, text: str, budget: int) -> Si
     return Situation([Placed(place, token.id) for place, token in enumerate(tokens)], frozenset(keys), opens_turn=True)
 
 
-def decoded_per_exchange(chat: Chat, situations: Sequence[Situation], frame_tokens: int) -> float:
+def decoded_per_exchange(chat: StreamedChat, situations: Sequence[Situation], frame_tokens: int) -> float:
     """What a chat costs whose context is made anew for each message, as the beginning that stays need not be read."""
     decoded, held = 0, list[int]()
     turns = list(exchanges(chat.tail))
@@ -66,7 +66,7 @@ def decoded_per_exchange(chat: Chat, situations: Sequence[Situation], frame_toke
 class Ceiling:
     """A whole conversation where it fits; otherwise the evidence and what was said nearest to it, as far as it fits."""
 
-    def __init__(self, window: Window, chat: Chat) -> None:
+    def __init__(self, window: Window, chat: StreamedChat) -> None:
         self._window = window
         self._turns = chat.turns
         hours = window.settings.weave.gap_marker_hours
@@ -75,7 +75,7 @@ class Ceiling:
         alive = (window.life.reviver.alive(entry.chunk, brightness=0) for entry in stored if entry is not None)
         self._chunks = {chunk.key: chunk for chunk in alive}
 
-    def around(self, asked: Asked, limit: int) -> Situation:
+    def around(self, asked: AskedQuestion, limit: int) -> Situation:
         frames = self._window.life.frames
         chosen: list[LiveChunk] = []
         left = limit - len(frames.beginning)

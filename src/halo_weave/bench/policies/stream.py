@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from halo_weave.bench.conversations import Conversations, Question, Turn, by_conversation
-from halo_weave.bench.recall import CachedEmbedder, Progress, Stream, remember_all
+from halo_weave.bench.recall import CachedEmbedder, ConversationStream, Progress, remember_all
 from halo_weave.config import Settings
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.memory.embedders.choice import EmbedderChoice
@@ -29,7 +29,7 @@ _MORE_HITS = 4
 """Times as many are found as asked for, since some of them are not there yet."""
 
 
-class Said(NamedTuple):
+class StreamedTurn(NamedTuple):
     """A turn of the last part of a conversation."""
 
     text: str
@@ -44,7 +44,7 @@ class Said(NamedTuple):
         return self.chunks[0].first_position
 
 
-class Asked(NamedTuple):
+class AskedQuestion(NamedTuple):
     """A question, by its number in the file, with the chunks that hold its answer and how many tokens they have."""
 
     number: int
@@ -56,13 +56,13 @@ class Asked(NamedTuple):
         return 100 * sum(tokens for key, tokens in self.evidence.items() if key in keys) / sum(self.evidence.values())
 
 
-class Chat(NamedTuple):
+class StreamedChat(NamedTuple):
     """`turns` are all turns of the conversation in order, each as its chunks; `end` is the position behind them."""
 
     name: str
     turns: list[list[ChunkKey]]
-    tail: list[Said]
-    asked: list[Asked]
+    tail: list[StreamedTurn]
+    asked: list[AskedQuestion]
     end: int
 
 
@@ -121,7 +121,7 @@ def open_stream_memory(folder: Path, settings: Settings, notify: Progress) -> St
 
 def remember(
     memory: StreamMemory, engine: LlamaEngine, conversations: Conversations, replayed: int, notify: Progress
-) -> list[Chat]:
+) -> list[StreamedChat]:
     """Write the stream, and give the chats with `replayed` tokens at least of each conversation as its last part."""
     parts = {name: _split(turns, engine, replayed) for name, turns in by_conversation(conversations.turns).items()}
     heads = [turn for head, _ in parts.values() for turn in head]
@@ -150,25 +150,25 @@ def _split(turns: Sequence[Turn], engine: LlamaEngine, replayed: int) -> tuple[S
 
 def _chat(
     memory: Memory,
-    stream: Stream,
+    stream: ConversationStream,
     name: str,
     head: Sequence[Turn],
     tail: Sequence[Turn],
     questions: Sequence[tuple[int, Question]],
-) -> Chat:
+) -> StreamedChat:
     def keys(turn: Turn) -> list[ChunkKey]:
         number = stream.turn_of.get((name, turn.id))
         return [] if number is None else [key for key in stream.chunks_of_turn[number] if key.role == turn.role]
 
-    said = [Said(turn.said, tuple(_stored(memory, key) for key in keys(turn))) for turn in tail if keys(turn)]
+    said = [StreamedTurn(turn.said, tuple(_stored(memory, key) for key in keys(turn))) for turn in tail if keys(turn)]
     of_turn = {turn.id: keys(turn) for turn in (*head, *tail)}
     asked = []
     for number, question in questions:
         evidence = {key: stream.dormant[key].tokens for turn in question.evidence for key in of_turn.get(turn, ())}
         if evidence:
-            asked.append(Asked(number, question, evidence))
+            asked.append(AskedQuestion(number, question, evidence))
     end = said[-1].chunks[-1].end_position if said else 0
-    return Chat(name, [chunks for chunks in of_turn.values() if chunks], said, asked, end)
+    return StreamedChat(name, [chunks for chunks in of_turn.values() if chunks], said, asked, end)
 
 
 def _stored(memory: Memory, key: ChunkKey) -> Chunk:

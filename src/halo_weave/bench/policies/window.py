@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from halo_weave.bench.policies.reading import Reader
-from halo_weave.bench.policies.stream import Chat, Said, StreamMemory
+from halo_weave.bench.policies.stream import StreamedChat, StreamedTurn, StreamMemory
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.records.chunks import Chunk, ChunkKey, utc_now
 from halo_weave.records.tokens import Token
@@ -22,7 +22,7 @@ from halo_weave.session.settings import WindowSettings
 from halo_weave.session.turn.recalling import plan_recall
 from halo_weave.session.window.restoring import new_window, new_window_id
 from halo_weave.session.window.reviving import Reviver
-from halo_weave.session.window.window import Surroundings, Window
+from halo_weave.session.window.window import Window, WindowEnvironment
 from halo_weave.session.window.words import ChunkSizes
 from halo_weave.weave.brightness.cumulative import Cumulative
 from halo_weave.weave.brightness.settings import ScorerSettings
@@ -73,7 +73,7 @@ class PolicyWindow:
         engine: LlamaEngine,
         memory: StreamMemory,
         settings: WindowSettings,
-        chat: Chat,
+        chat: StreamedChat,
         keeping: Keeping,
         budget: int,
     ) -> None:
@@ -81,7 +81,7 @@ class PolicyWindow:
             by_brightness = msgspec.structs.replace(settings.weave, keeps_by="brightness")
             brightness = _HEAVY if keeping.kept == "heavy" else settings.brightness
             settings = msgspec.structs.replace(settings, weave=by_brightness, brightness=brightness)
-        around = Surroundings(engine, memory, settings, ChunkSizes(1, 0), utc_now)
+        around = WindowEnvironment(engine, memory, settings, ChunkSizes(1, 0), utc_now)
         self.window = new_window(around, f"{chat.name} {keeping.kept} {budget}", new_window_id())
         if keeping.kept == "heavy":
             self.window.scorer = _heavy_scorer()
@@ -126,10 +126,10 @@ class PolicyWindow:
             for chunk in before:
                 if chunk.key not in life.context:
                     life.context.add(chunk)
-            life.graves.exhume(living)
+            life.burial_log.exhume(living)
             for burial in raised:
                 if burial.key not in living:
-                    life.graves.bury(burial)
+                    life.burial_log.bury(burial)
             self._standing, self._arrivals = standing, arrivals
 
     def gives_way_to(self, share: float) -> bool:
@@ -142,11 +142,11 @@ class PolicyWindow:
     def _tokens_of(self, share: float) -> int:
         return max(1, int(share * self.budget))
 
-    def _can_take(self, said: Said) -> bool:
+    def _can_take(self, said: StreamedTurn) -> bool:
         """A window refuses what would leave no room for an answer; it is in the memory all the same."""
         return sum(chunk.token_count for chunk in said.chunks) <= (self.window.usable_tokens - _SPARE) // 2
 
-    def _exchange(self, message: Said | None, reply: Said | None) -> None:
+    def _exchange(self, message: StreamedTurn | None, reply: StreamedTurn | None) -> None:
         life, said = self.window.life, [one for one in (message, reply) if one is not None]
         current = frozenset(one.turn for one in said)
         self._memory.until = said[0].start
@@ -175,7 +175,7 @@ class PolicyWindow:
         room = self.budget - life.size()
         while self._keeping.returns and room > 0:
             plan = plan_recall(self.window, text, room, before, is_restrained=self._keeping.is_restrained)
-            raised = life.graves.among(revival.key for revival in plan.revivals)
+            raised = life.burial_log.among(revival.key for revival in plan.revivals)
             life.revive(plan)
             # Dates at gaps are no part of the plan.
             if life.size() <= self.budget or not plan.revivals:
@@ -184,7 +184,7 @@ class PolicyWindow:
             for revival in plan.revivals:
                 life.context.remove(revival.key)
             for burial in raised.values():
-                life.graves.bury(burial)
+                life.burial_log.bury(burial)
         return []
 
     def _leave_only(self, current: frozenset[TurnKey], tokens: int) -> None:
@@ -212,9 +212,9 @@ class PolicyWindow:
         return newest_exchanges(life.living(()), self.budget // 2 - len(life.frames.beginning))
 
 
-def exchanges(tail: Sequence[Said]) -> Iterator[tuple[Said | None, Said | None]]:
+def exchanges(tail: Sequence[StreamedTurn]) -> Iterator[tuple[StreamedTurn | None, StreamedTurn | None]]:
     """Messages with their replies; either may be missing, where somebody spoke twice."""
-    message: Said | None = None
+    message: StreamedTurn | None = None
     for said in tail:
         if said.turn.role == "user":
             if message is not None:

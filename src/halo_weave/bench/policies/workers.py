@@ -16,8 +16,8 @@ from typing import NamedTuple
 import msgspec
 
 from halo_weave.bench.conversations import Conversations
-from halo_weave.bench.policies.asking import Asking, Found, Workshop
-from halo_weave.bench.policies.stream import Chat, open_stream_memory, remember
+from halo_weave.bench.policies.asking import Asking, FoundEvidence, Workshop
+from halo_weave.bench.policies.stream import StreamedChat, open_stream_memory, remember
 from halo_weave.bench.recall import Progress
 from halo_weave.config import Settings
 from halo_weave.engine.llamacpp.engine import LlamaEngine
@@ -27,7 +27,7 @@ from halo_weave.errors import InputError
 _FOLDER_PREFIX = "halo-bench-"
 
 
-class Job(NamedTuple):
+class PolicyRun(NamedTuple):
     """The ceiling's budget is 0. `puts` says whether questions are put to the model itself."""
 
     conversation: str
@@ -39,11 +39,11 @@ class Job(NamedTuple):
         return f"{self.conversation}: {self.policy}{f', {self.budget} tokens' if self.budget else ''}"
 
 
-class Stream(NamedTuple):
+class WorkerStream(NamedTuple):
     """All that a process needs to know of what is asked; `sampled` are the questions for the model itself."""
 
     settings: Settings
-    chats: Sequence[Chat]
+    chats: Sequence[StreamedChat]
     sampled: Collection[int]
 
 
@@ -58,15 +58,15 @@ def measured(
     conversations: Conversations,
     replayed: int,
     sampled: Collection[int],
-    jobs: Sequence[Job],
+    jobs: Sequence[PolicyRun],
     *,
     processes: int,
     on_progress: Progress,
-) -> Iterator[tuple[Job, Found]]:
+) -> Iterator[tuple[PolicyRun, FoundEvidence]]:
     """What was found for each job, as it comes."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_FOLDER_PREFIX)))
-        stream = Stream(settings, _remembered(folder, settings, conversations, replayed, on_progress), sampled)
+        stream = WorkerStream(settings, _remembered(folder, settings, conversations, replayed, on_progress), sampled)
         if processes == 1:
             asking = _open(folder, stream, stack)
             yield from ((job, asking.found(*job)) for job in jobs)
@@ -82,7 +82,7 @@ def measured(
 
 def _remembered(
     folder: Path, settings: Settings, conversations: Conversations, replayed: int, on_progress: Progress
-) -> list[Chat]:
+) -> list[StreamedChat]:
     with closing(LlamaEngine(settings.engine)) as engine:
         abilities = engine.facts.abilities
         for ability in (abilities.editing, abilities.attention):
@@ -93,7 +93,7 @@ def _remembered(
             return remember(memory, engine, conversations, replayed, on_progress)
 
 
-def _open(folder: Path, stream: Stream, stack: ExitStack) -> Asking:
+def _open(folder: Path, stream: WorkerStream, stack: ExitStack) -> Asking:
     settings, chats, sampled = stream
     engine = stack.enter_context(closing(LlamaEngine(settings.engine)))
     memory = stack.enter_context(closing(open_stream_memory(folder, settings, lambda _: None)))
@@ -108,7 +108,7 @@ _asking: Asking
 """Of a process that was started to measure."""
 
 
-def _start(folder: Path, stream: Stream) -> None:
+def _start(folder: Path, stream: WorkerStream) -> None:
     global _asking
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _asking = _open(folder, stream, ExitStack())
@@ -122,5 +122,5 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _work(job: Job) -> Found:
+def _work(job: PolicyRun) -> FoundEvidence:
     return _asking.found(*job)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.engine.llamacpp.vocabulary import Vocabulary
+from halo_weave.engine.llamacpp.vocabulary import ModelVocabulary
 from halo_weave.records.tokens import Token
 
 _DIFFERENT_WORDS = 120_000
@@ -24,7 +24,7 @@ _WORDS_OF_SENTENCE = 14
 class MadeUpWords:
     """Each word is tokenized at most once, with the space before it: a million texts would take hours otherwise."""
 
-    def __init__(self, words: Sequence[str], vocabulary: Vocabulary) -> None:
+    def __init__(self, words: Sequence[str], vocabulary: ModelVocabulary) -> None:
         self._words = words
         self._vocabulary = vocabulary
         self._tokens: dict[int, list[Token]] = {}

@@ -11,10 +11,10 @@ from typing import Any, Literal
 import msgspec
 
 from halo_weave.engine.kobold_client.connection import Connection, Timeouts
-from halo_weave.engine.kobold_client.context import KoboldContext, Skipped
+from halo_weave.engine.kobold_client.context import KoboldContext, SkippedAttention
 from halo_weave.engine.kobold_client.editable_context import EditableContext
 from halo_weave.engine.kobold_client.resent_context import ResentContext
-from halo_weave.engine.kobold_client.vocabulary import ServerVocabulary, StockVocabulary, Vocabulary
+from halo_weave.engine.kobold_client.vocabulary import RemoteVocabulary, ServerVocabulary, StockVocabulary
 from halo_weave.engine.kobold_protocol.wire import PROTOCOL, ModelInfo, TokenizeReply, TokenizeRequest, facts_of
 from halo_weave.engine.protocol import Ability, AttentionChoice, ModelFacts
 from halo_weave.errors import EngineProtocolError
@@ -35,7 +35,7 @@ class _Value(msgspec.Struct, frozen=True):
 class KoboldEngine:
     def __init__(self, url: str, *, api_key: str = "", timeouts: Timeouts = Timeouts()) -> None:  # noqa: B008
         self._connection = Connection(url, timeouts, api_key)
-        self._skipped = Skipped()
+        self._skipped = SkippedAttention()
         try:
             info = self._model_info()
             self.dialect: Dialect = self._find_dialect(info)
@@ -106,7 +106,7 @@ class KoboldEngine:
             template=self._chat_template(),
         )
 
-    def _find_vocabulary(self) -> Vocabulary:
+    def _find_vocabulary(self) -> RemoteVocabulary:
         return StockVocabulary(self._connection) if self.dialect == "stock" else ServerVocabulary(self._connection)
 
     def _context_length(self) -> int:

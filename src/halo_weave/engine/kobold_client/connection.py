@@ -5,7 +5,7 @@ from contextlib import suppress
 import httpx2
 import msgspec
 
-from halo_weave.engine.kobold_protocol.wire import AbortRequest, ErrorDetail, ErrorReply
+from halo_weave.engine.kobold_protocol.wire import AbortRequest, ErrorDetail, WireError
 from halo_weave.engine.server_connection import NOT_READABLE, ServerConnection
 from halo_weave.errors import ContextTooLarge, EngineProtocolError, EngineStopped, HaloError, InputError
 
@@ -63,7 +63,7 @@ class Connection(ServerConnection):
 
     def _refusal(self, response: httpx2.Response) -> HaloError:
         try:
-            detail = msgspec.json.decode(response.content, type=ErrorReply).detail
+            detail = msgspec.json.decode(response.content, type=WireError).detail
         except NOT_READABLE:
             detail = ErrorDetail(response.text.strip() or response.reason_phrase)
         return self.error_of(detail, response.status_code)

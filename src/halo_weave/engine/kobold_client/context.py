@@ -24,7 +24,7 @@ from halo_weave.errors import ContextTooLarge, EngineError, InputError
 from halo_weave.records.tokens import Token
 
 
-class Skipped:
+class SkippedAttention:
     """What came from the server and could not be used, counted by reason."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class KoboldContext(ABC):
     """
 
     def __init__(
-        self, connection: Connection, facts: ModelFacts, attention: AttentionChoice | None, skipped: Skipped
+        self, connection: Connection, facts: ModelFacts, attention: AttentionChoice | None, skipped: SkippedAttention
     ) -> None:
         self._connection = connection
         self._facts = facts

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from halo_weave.engine.cancellation import Cancellation, linked
 from halo_weave.engine.kobold_client.connection import Connection, ContextGone, RevisionUnknown
-from halo_weave.engine.kobold_client.context import KoboldContext, Skipped, Work, take_position
+from halo_weave.engine.kobold_client.context import KoboldContext, SkippedAttention, Work, take_position
 from halo_weave.engine.kobold_client.reply_events import DoneSeen, ErrorSeen, ReplyEvent, TokenSeen, readable_events
 from halo_weave.engine.kobold_protocol.attention_codec import UnusableAttention, decode_array
 from halo_weave.engine.kobold_protocol.edit_script import apply_script, runs_of, script_between
@@ -62,7 +62,7 @@ class _OnServer:
 
 class EditableContext(KoboldContext):
     def __init__(
-        self, connection: Connection, facts: ModelFacts, attention: AttentionChoice | None, skipped: Skipped
+        self, connection: Connection, facts: ModelFacts, attention: AttentionChoice | None, skipped: SkippedAttention
     ) -> None:
         super().__init__(connection, facts, attention, skipped)
         self._server = self._open()

@@ -11,9 +11,9 @@ from contextlib import ExitStack
 from halo_weave.engine.cancellation import Cancellation, linked
 from halo_weave.engine.difference import common_prefix, difference
 from halo_weave.engine.kobold_client.connection import Connection
-from halo_weave.engine.kobold_client.context import KoboldContext, Skipped, Work, take_position
+from halo_weave.engine.kobold_client.context import KoboldContext, SkippedAttention, Work, take_position
 from halo_weave.engine.kobold_client.reply_events import DoneSeen, ErrorSeen, PieceSeen, TokenSeen, readable_events
-from halo_weave.engine.kobold_client.vocabulary import Vocabulary
+from halo_weave.engine.kobold_client.vocabulary import RemoteVocabulary
 from halo_weave.engine.kobold_protocol.attention_codec import wants_layers
 from halo_weave.engine.kobold_protocol.wire import TokenText, sampling_fields
 from halo_weave.engine.protocol import (
@@ -40,8 +40,8 @@ class ResentContext(KoboldContext):
         connection: Connection,
         facts: ModelFacts,
         attention: AttentionChoice | None,
-        skipped: Skipped,
-        vocabulary: Vocabulary,
+        skipped: SkippedAttention,
+        vocabulary: RemoteVocabulary,
         *,
         sends_ids: bool,
     ) -> None:

@@ -25,7 +25,7 @@ _FARTHEST = 512
 """Characters in which a piece is looked for: more than a token has, so that pieces that are nowhere cost little."""
 
 
-class Vocabulary(Protocol):
+class RemoteVocabulary(Protocol):
     def tokenize(self, text: str, *, special: bool) -> list[Token]: ...
 
     def detokenize(self, token_ids: Sequence[int]) -> str: ...

@@ -12,7 +12,7 @@ from halo_weave.engine.protocol import Placed
 from halo_weave.errors import InputError
 
 Run = tuple[str, list[int]]
-Edit = tuple[int, int, list[Run]]
+EditStep = tuple[int, int, list[Run]]
 
 _MOST_DIGITS = 4000
 
@@ -40,10 +40,10 @@ def read_position(text: str) -> int:
     return int(text)
 
 
-def script_between(old: Sequence[Placed], new: Sequence[Placed]) -> list[Edit]:
+def script_between(old: Sequence[Placed], new: Sequence[Placed]) -> list[EditStep]:
     """What turns `old` into `new`; both are in ascending order of position."""
     changes = difference(old, new)
-    edits: list[Edit] = []
+    edits: list[EditStep] = []
     old_end = new_end = 0
     for kept_old, kept_new, length in [*changes.kept, (len(old), len(new), 0)]:
         if kept_old > old_end or kept_new > new_end:
@@ -52,7 +52,7 @@ def script_between(old: Sequence[Placed], new: Sequence[Placed]) -> list[Edit]:
     return edits
 
 
-def apply_script(old: Sequence[Placed], edits: Iterable[Edit]) -> list[Placed]:
+def apply_script(old: Sequence[Placed], edits: Iterable[EditStep]) -> list[Placed]:
     """The list that the script makes of `old`. A script that does not fit is refused."""
     new: list[Placed] = []
     end = 0

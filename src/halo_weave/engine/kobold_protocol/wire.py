@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from halo_weave.engine.kobold_protocol.attention_codec import AttentionFormat, AttentionPayload
-from halo_weave.engine.kobold_protocol.edit_script import Edit, Run
+from halo_weave.engine.kobold_protocol.edit_script import EditStep, Run
 from halo_weave.engine.protocol import (
     Abilities,
     Ability,
@@ -145,7 +145,7 @@ class SyncRequest(msgspec.Struct, frozen=True, omit_defaults=True):
 
     context_id: str
     revision: int | None = None
-    edits: list[Edit] | None = None
+    edits: list[EditStep] | None = None
     tokens: list[Run] | None = None
     clean: bool = False
     observe: bool = False
@@ -204,7 +204,7 @@ class DoneExtras(msgspec.Struct, frozen=True):
     finish_reason: FinishReason
     text: str = ""
     revision: int | None = None
-    edits: list[Edit] = []
+    edits: list[EditStep] = []
 
 
 class DoneEvent(msgspec.Struct, frozen=True, tag="done", tag_field="type"):
@@ -221,7 +221,7 @@ class ErrorDetail(msgspec.Struct, frozen=True, omit_defaults=True):
     usable_tokens: int | None = None
 
 
-class ErrorReply(msgspec.Struct, frozen=True):
+class WireError(msgspec.Struct, frozen=True):
     detail: ErrorDetail
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from halo_weave.engine.llamacpp.layout import TYPE_F16, TYPE_F32, TYPE_I64, EvalCallback, Tensor
 from halo_weave.engine.llamacpp.model import Model
-from halo_weave.engine.llamacpp.recorder import Record, Recorder
+from halo_weave.engine.llamacpp.recorder import GraphRecord, GraphRecorder
 from halo_weave.engine.protocol import Attention, AttentionChoice
 
 Cells = NDArray[np.int64]
@@ -45,7 +45,7 @@ class AttentionTap:
         self._visible: Cells | None = None
         self._failure: BaseException | None = None
         self._python_callback = EvalCallback(self._on_node)
-        self._recorder = Recorder(
+        self._recorder = GraphRecorder(
             self._python_callback,
             softmax=self._softmax,
             set_rows=self._set_rows,
@@ -116,7 +116,7 @@ class AttentionTap:
             return not ask
         return False
 
-    def _take_all_layers(self, first: Record) -> None:
+    def _take_all_layers(self, first: GraphRecord) -> None:
         """The last token's row, from the records of all layers at once."""
         stacked = self._recorder.stacked(first)
         if stacked is None or len(stacked) != self._layer_count or self._recorder.is_incomplete:

@@ -16,7 +16,7 @@ from halo_weave.engine.cancellation import Cancellation, linked
 from halo_weave.engine.difference import require_order
 from halo_weave.engine.llamacpp.attention import AttentionTap
 from halo_weave.engine.llamacpp.computation import BATCH_TOKENS, INSERTION, MAIN, Computation
-from halo_weave.engine.llamacpp.editing import NOTHING, CellsUnknown, Edit, Editor, Held, Settled
+from halo_weave.engine.llamacpp.editing import NOTHING, CellsUnknown, ContextEdit, Editor, Held, Settled
 from halo_weave.engine.llamacpp.kept_rows import KeptRows
 from halo_weave.engine.llamacpp.model import Model
 from halo_weave.engine.llamacpp.sampling import REPEAT_WINDOW, Sampler
@@ -172,7 +172,7 @@ class LlamaContext:
         return self._edit(wanted, observe, cancellation)._replace(removed=removed)
 
     def _edit(self, wanted: list[Placed], observe: bool, cancellation: Cancellation) -> SyncReport:
-        edit = Edit(self._editor, self._held, wanted, observe=observe, cancellation=cancellation)
+        edit = ContextEdit(self._editor, self._held, wanted, observe=observe, cancellation=cancellation)
         self._settled = None
         try:
             report, self._settled = edit.run()

@@ -16,7 +16,7 @@ from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.difference import Difference, KeptRun, difference
 from halo_weave.engine.llamacpp.attention import AttentionTap, Cells, widened
 from halo_weave.engine.llamacpp.computation import BATCH_TOKENS, INSERTION, MAIN, RESTORATION, Computation
-from halo_weave.engine.llamacpp.kept_rows import Found, KeptRows, Rows
+from halo_weave.engine.llamacpp.kept_rows import FoundRows, KeptRows, Rows
 from halo_weave.engine.protocol import Attention, Placed, SyncReport
 from halo_weave.errors import EngineError
 
@@ -94,7 +94,7 @@ class Editor:
             raise CellsUnknown("The model's cells do not match the context.")
 
 
-class Edit:
+class ContextEdit:
     """One edit under way. `held` is what can be relied on if it is broken off."""
 
     def __init__(
@@ -186,7 +186,7 @@ class Edit:
             if unread < end:
                 yield unread, end
 
-    def _put_back(self, found: Found, place: int) -> bool:
+    def _put_back(self, found: FoundRows, place: int) -> bool:
         computation, rows = self._computation, found.rows
         occupied = self._cells[self._cells >= 0]
         computation.fill_from_first_cell()

@@ -26,7 +26,7 @@ class Rows(NamedTuple):
     blob: Blob
 
 
-class Found(NamedTuple):
+class FoundRows(NamedTuple):
     """`length` wanted tokens are in `rows`, from its token `offset` on; `key` names the rows in the store."""
 
     key: int
@@ -62,7 +62,7 @@ class KeptRows:
                 self._index[owner, token] = key
             self._make_room()
 
-    def find(self, owner: int, tokens: Sequence[Placed], start: int, end: int) -> Found | None:
+    def find(self, owner: int, tokens: Sequence[Placed], start: int, end: int) -> FoundRows | None:
         """Rows for as many tokens as possible of `tokens[start:end]`, beginning at `start`."""
         with self._lock:
             key = self._index.get((owner, tokens[start]))
@@ -77,7 +77,7 @@ class KeptRows:
                 start + length < end and offset + length < len(kept) and kept[offset + length] == tokens[start + length]
             ):
                 length += 1
-            return Found(key, entry.rows, offset, length)
+            return FoundRows(key, entry.rows, offset, length)
 
     def drop(self, key: int) -> None:
         """Forget rows, because they are back in their context or cannot be used."""

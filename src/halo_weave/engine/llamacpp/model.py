@@ -6,7 +6,7 @@ from pathlib import Path
 
 from halo_weave.engine.llamacpp import layout
 from halo_weave.engine.llamacpp.library import Library
-from halo_weave.engine.llamacpp.vocabulary import Vocabulary
+from halo_weave.engine.llamacpp.vocabulary import ModelVocabulary
 from halo_weave.errors import EngineUnavailable
 from halo_weave.text.chat_template import ChatTemplate, from_jinja
 
@@ -29,7 +29,7 @@ class Model:
         if not self.address:
             reason = library.last_complaint() or "the library gave no reason"
             raise EngineUnavailable(f"The model {path} could not be loaded: {reason}.")
-        self.vocabulary = Vocabulary(library, library.c.llama_model_get_vocab(self.address))
+        self.vocabulary = ModelVocabulary(library, library.c.llama_model_get_vocab(self.address))
 
     @property
     def name(self) -> str:

@@ -23,7 +23,7 @@ _READ_EXECUTE = 1 | 4
 _HEADER_BYTES = ct.sizeof(Tensor)
 
 
-class Record(NamedTuple):
+class GraphRecord(NamedTuple):
     tensor: Tensor
     data: NDArray[np.uint8]
     offset: int
@@ -42,7 +42,7 @@ class _State(ct.Structure):
     )
 
 
-class Recorder:
+class GraphRecorder:
     """Stands before `behind`, the callback in Python, which gets computed attention only if it is asked for.
 
     Where the processor is another, memory cannot be made executable or tensors may be on a GPU (`is_native` false),
@@ -77,17 +77,17 @@ class Recorder:
         """The buffer was too small for this computation."""
         return bool(self._state.has_overflowed)
 
-    def records(self) -> Iterator[Record]:
+    def records(self) -> Iterator[GraphRecord]:
         """What was written down; the data is valid until the next start."""
         offset, end = 0, self._end_of_records
         while offset < end:
             tensor = Tensor.from_buffer(self._buffer.data, offset)
             start = offset + _HEADER_BYTES
             following = start + tensor.ne[3] * tensor.nb[3]
-            yield Record(tensor, self._buffer[start:following], offset)
+            yield GraphRecord(tensor, self._buffer[start:following], offset)
             offset = following
 
-    def stacked(self, first: Record) -> NDArray[np.uint8] | None:
+    def stacked(self, first: GraphRecord) -> NDArray[np.uint8] | None:
         """The data of a record and all behind it as one array, if they are all of one size."""
         size = _HEADER_BYTES + len(first.data)
         count, rest = divmod(self._end_of_records - first.offset, size)

@@ -10,7 +10,7 @@ from halo_weave.records.tokens import Token
 from halo_weave.text.characters import texts_of_pieces
 
 
-class Vocabulary:
+class ModelVocabulary:
     """Usable as long as the model it belongs to is loaded."""
 
     def __init__(self, library: Library, address: int) -> None:

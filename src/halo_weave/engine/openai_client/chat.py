@@ -17,7 +17,7 @@ _TOO_LARGE_FOR_LLAMA_SERVER = "exceed_context_size_error"
 _TOO_LARGE_FOR_VLLM = re.compile(r"maximum context length (?:is|of) (\d+)")
 
 
-class Chat:
+class ChatRequests:
     def __init__(self, connection: OpenAIConnection, model: str) -> None:
         self._connection = connection
         self._model = model

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from halo_weave.engine.openai_client.chat import Chat
+from halo_weave.engine.openai_client.chat import ChatRequests
 from halo_weave.engine.openai_client.codec import Codec, tokens_of
 from halo_weave.engine.openai_client.connection import OpenAIConnection
 from halo_weave.engine.openai_client.context import OpenAIContext
@@ -33,7 +33,7 @@ class OpenAIEngine:
         except BaseException:
             self._connection.close()
             raise
-        self._chat = Chat(self._connection, served.id)
+        self._chat = ChatRequests(self._connection, served.id)
         self.facts = _facts(served, context_tokens)
 
     def tokenize(self, text: str, *, special: bool = False) -> list[Token]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from halo_weave.engine.openai_client.messages import CONTROL_TEXTS, FIRST_OWN_ID, byte_id, is_byte, split_marks
-from halo_weave.engine.openai_client.tokenizers import Piece, Tokenizer
+from halo_weave.engine.openai_client.tokenizers import Piece, ServerTokenizer
 from halo_weave.records.tokens import Token
 from halo_weave.text.characters import texts_of_pieces
 
@@ -20,7 +20,7 @@ class Codec:
     remembered, since a reply is tokenized piece by piece.
     """
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: ServerTokenizer) -> None:
         self._tokenizer = tokenizer
         self._bytes_of: dict[int, bytes] = {}
         self._plain = functools.lru_cache(maxsize=_REMEMBERED)(self._ask)

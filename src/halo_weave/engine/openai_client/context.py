@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from halo_weave.engine.cancellation import Cancellation, linked
 from halo_weave.engine.difference import common_prefix, require_order
-from halo_weave.engine.openai_client.chat import Chat
+from halo_weave.engine.openai_client.chat import ChatRequests
 from halo_weave.engine.openai_client.codec import Codec, tokens_of
 from halo_weave.engine.openai_client.messages import CLOSING, conversation_of
 from halo_weave.engine.openai_client.tokenizers import Piece
@@ -27,7 +27,7 @@ _TEMPLATE_TOKENS = 32
 
 
 class OpenAIContext:
-    def __init__(self, chat: Chat, codec: Codec, usable_tokens: int) -> None:
+    def __init__(self, chat: ChatRequests, codec: Codec, usable_tokens: int) -> None:
         self._chat = chat
         self._codec = codec
         self._usable_tokens = usable_tokens

@@ -28,7 +28,7 @@ _ID_OF_MARK = {text: token_id for token_id, text in CONTROL_TEXTS.items()}
 _MARK = re.compile("(" + "|".join(map(re.escape, _ID_OF_MARK)) + ")")
 
 
-class Message(NamedTuple):
+class ChatMessage(NamedTuple):
     role: Role
     content: str
 
@@ -36,7 +36,7 @@ class Message(NamedTuple):
 class Conversation(NamedTuple):
     """`continues` if the last message is an assistant's that was begun and is to be continued."""
 
-    messages: list[Message]
+    messages: list[ChatMessage]
     continues: bool
 
 
@@ -56,10 +56,10 @@ def split_marks(text: str) -> Iterator[str | int]:
             yield _ID_OF_MARK.get(part, part)
 
 
-def alternating(messages: Sequence[Message]) -> list[Message]:
+def alternating(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     """Neighbours of the same role as one message: many models' templates refuse two, and burials leave them so."""
     return [
-        Message(role, "\n\n".join(message.content for message in neighbours))
+        ChatMessage(role, "\n\n".join(message.content for message in neighbours))
         for role, neighbours in groupby(messages, lambda message: message.role)
     ]
 
@@ -70,20 +70,20 @@ def conversation_of(token_ids: Sequence[int], text_of: Callable[[Sequence[int]],
     Text outside of any turn joins the message before it, or is a user's message if there is none; blank text there
     belongs to the marks and is dropped. An assistant's turn without text at the very end is the reply to come.
     """
-    messages: list[Message] = []
+    messages: list[ChatMessage] = []
     is_open = False
     for is_control, run in groupby(token_ids, CONTROL_TEXTS.__contains__):
         if is_control:
             for token_id in run:
                 is_open = token_id != CLOSING
                 if is_open:
-                    messages.append(Message(OPENINGS[token_id], ""))
+                    messages.append(ChatMessage(OPENINGS[token_id], ""))
             continue
         text = text_of(list(run))
         if is_open or text.strip():
             if not messages:
-                messages.append(Message("user", ""))
-            messages[-1] = Message(messages[-1].role, messages[-1].content + text)
+                messages.append(ChatMessage("user", ""))
+            messages[-1] = ChatMessage(messages[-1].role, messages[-1].content + text)
     awaits_reply = is_open and messages[-1].role == "assistant"
     if awaits_reply and not messages[-1].content:
         return Conversation(messages[:-1], continues=False)

@@ -22,7 +22,7 @@ class Piece(NamedTuple):
     bytes: bytes
 
 
-class Tokenizer(Protocol):
+class ServerTokenizer(Protocol):
     def pieces(self, text: str) -> list[Piece]:
         """The tokens of a text; marks in it are text like any other. Joined they may differ from the text."""
         ...
@@ -32,12 +32,12 @@ class Tokenizer(Protocol):
     def close(self) -> None: ...
 
 
-def find_tokenizer(connection: OpenAIConnection, model: str, *, exact: bool = True) -> Tokenizer:
+def find_tokenizer(connection: OpenAIConnection, model: str, *, exact: bool = True) -> ServerTokenizer:
     """The server's tokenizer if it has one, else the bundled model's.
 
     `exact` asks for one that gives texts back as they were; those of many embedding models only serve for counting.
     """
-    candidates: list[Tokenizer] = [
+    candidates: list[ServerTokenizer] = [
         LlamaServerTokenizer(connection),
         VllmTokenizer(connection, model, _spelled_in_bytes),
         VllmTokenizer(connection, model, _spelled_in_words),

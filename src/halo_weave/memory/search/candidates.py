@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from halo_weave.memory.search.chunk_filter import ChunkFilter
 from halo_weave.memory.search.query_terms import terms_of
-from halo_weave.memory.search.ranking import Candidate
+from halo_weave.memory.search.ranking import RankingCandidate
 from halo_weave.memory.store.protocol import Store
 from halo_weave.memory.vectors.index import VectorIndex
 from halo_weave.memory.vectors.nearest import Ids, best_first, similarities_to
@@ -24,7 +24,7 @@ _FEW_OF_A_TIME = 2_000
 """So many chunks of a time that a question names are all compared with it."""
 
 
-class Question:
+class SearchQuestion:
     """What a question says besides its meaning and its words: whom and which times it names."""
 
     def __init__(self, text: str, now: datetime) -> None:
@@ -72,7 +72,7 @@ class Candidates:
             return self._first_passing(lambda asked: self._store.search_words(terms, asked), count)
         return dict(self._store.search_words(terms, count, among=self._among))
 
-    def of_times(self, question: Question, query: Vector, count: int) -> list[int]:
+    def of_times(self, question: SearchQuestion, query: Vector, count: int) -> list[int]:
         """The closest of what was said at the times that are named and soon after, unless too much was said then."""
         found: list[int] = []
         for span in filter(None, (time.latest(question.now) for time in question.times)):
@@ -93,10 +93,16 @@ class Candidates:
         )
 
     def candidate(
-        self, chunk_id: int, question: Question, similarity: float | None, word_score: float | None, *, is_wish: bool
-    ) -> Candidate:
+        self,
+        chunk_id: int,
+        question: SearchQuestion,
+        similarity: float | None,
+        word_score: float | None,
+        *,
+        is_wish: bool,
+    ) -> RankingCandidate:
         outline = self._passed[chunk_id]
-        return Candidate(
+        return RankingCandidate(
             chunk_id,
             outline.first_position,
             outline.role,

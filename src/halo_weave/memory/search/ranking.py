@@ -47,7 +47,7 @@ _SPEAKER, _TIME = 0.8, 2.0
 """Logarithms of the factors for the speaker and for the time that the question names."""
 
 
-class Candidate(NamedTuple):
+class RankingCandidate(NamedTuple):
     """A chunk that could be an answer. `similarity` and `word_score` are None where the search did not find it.
 
     `is_named` says whether the question names who said it; `nearness` is how near it is to a time that the question
@@ -65,7 +65,7 @@ class Candidate(NamedTuple):
     is_wish: bool = False
 
 
-class Surroundings(NamedTuple):
+class Neighbourhood(NamedTuple):
     """Chunks around the candidates and those themselves, by ascending ids: how often each term stands in each, a row
     for every term, and how close they are, NaN where that is not known. `shares` is how many of all chunks have each
     term, `part_shares` how many of all parts of the memory, both above 0 and up to 1: the fewer, the more it says. A
@@ -81,7 +81,7 @@ class Surroundings(NamedTuple):
 class Ranked(NamedTuple):
     """Ranks count from 1, equals share the last of theirs; None where the ranking does not have the chunk."""
 
-    candidate: Candidate
+    candidate: RankingCandidate
     score: float
     vector_rank: int | None
     word_rank: int | None
@@ -94,7 +94,7 @@ def around(ids: NDArray[np.int64], scale: Scale) -> NDArray[np.int64]:
 
 
 def fused(
-    candidates: Sequence[Candidate], surroundings: Surroundings, *, user_boost: float, wish_boost: float = 1.0
+    candidates: Sequence[RankingCandidate], surroundings: Neighbourhood, *, user_boost: float, wish_boost: float = 1.0
 ) -> list[Ranked]:
     """Best first; what is equal stands in order of position. The last one has a score of 0."""
     if not candidates:
@@ -117,7 +117,7 @@ def fused(
     return sorted(ranked, key=lambda one: (-one.score, one.candidate.position))
 
 
-def word_weights(ids: NDArray[np.int64], surroundings: Surroundings, weights: Values) -> Values:
+def word_weights(ids: NDArray[np.int64], surroundings: Neighbourhood, weights: Values) -> Values:
     """The weights of the terms that stand in each of the chunks, added up."""
     stands_there = _gathered(surroundings.frequencies, surroundings.ids, ids, ALONE) > 0
     total: Values = weights @ stands_there
@@ -143,7 +143,7 @@ def diverse(scores: NDArray[np.float64], alike: NDArray[np.float32], share: floa
     return chosen
 
 
-def _from_surroundings(ids: NDArray[np.int64], known: Surroundings) -> Values:
+def _from_surroundings(ids: NDArray[np.int64], known: Neighbourhood) -> Values:
     is_known = ~np.isnan(known.similarities)
     similarities = np.where(is_known, known.similarities, 0.0)
     scores = np.zeros(len(ids))

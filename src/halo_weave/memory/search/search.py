@@ -10,10 +10,10 @@ import numpy as np
 
 from halo_weave.errors import InputError
 from halo_weave.memory.embedders.embedder import Embedder
-from halo_weave.memory.search.candidates import Candidates, Question, pairs
+from halo_weave.memory.search.candidates import Candidates, SearchQuestion, pairs
 from halo_weave.memory.search.chunk_filter import ChunkFilter
 from halo_weave.memory.search.query_terms import TellingTerms, Term
-from halo_weave.memory.search.ranking import CLOSE, WIDE, Ranked, Surroundings, around, diverse, fused, word_weights
+from halo_weave.memory.search.ranking import CLOSE, WIDE, Neighbourhood, Ranked, around, diverse, fused, word_weights
 from halo_weave.memory.search.settings import SearchSettings
 from halo_weave.memory.search.wish_list import WishList
 from halo_weave.memory.store.protocol import Store
@@ -119,7 +119,7 @@ class MemorySearch:
             raise InputError(f"limit is {limit}, but must be at least 1.")
         if mmr_lambda is not None and not 0 <= mmr_lambda <= 1:
             raise InputError(f"mmr_lambda is {mmr_lambda}, but must be from 0 to 1.")
-        question = Question(text, self._clock().astimezone())
+        question = SearchQuestion(text, self._clock().astimezone())
         candidates = Candidates(self._store, self._embedder.name, self._index, wanted)
         # The embedder wants all processors for itself; what shares them slows it down more than it gains.
         vector = embedded()
@@ -146,7 +146,7 @@ class MemorySearch:
         )
         return self._hits(self._chosen(ranked, limit, mmr_lambda), vector, surroundings, found.terms)
 
-    def _looked_for(self, question: Question, vector: Vector, candidates: Candidates, depth: int) -> "_Found":
+    def _looked_for(self, question: SearchQuestion, vector: Vector, candidates: Candidates, depth: int) -> "_Found":
         """What meaning, words and times put forward, so many each, what stands beside it, and the closest wishes."""
         # One after the other: threads would wait for each other longer than they gain.
         terms = self._terms.of(question.text)
@@ -159,13 +159,13 @@ class MemorySearch:
         )
         return _Found([*ids, *wishes.difference(ids)], similarities, terms, word_scores, wishes)
 
-    def _surroundings(self, found: "_Found", vector: Vector) -> Surroundings:
+    def _surroundings(self, found: "_Found", vector: Vector) -> Neighbourhood:
         ids, terms = np.array(sorted(found.ids), dtype=np.int64), found.terms
         wide, close = around(ids, WIDE), around(ids, CLOSE)
         places = self._store.word_places([term.text for term in terms], wide)
         similarities = np.full(len(wide), np.nan)
         similarities[np.searchsorted(wide, close)] = self._index.about_similarities(vector, close)
-        return Surroundings(
+        return Neighbourhood(
             ids=wide,
             frequencies=places.frequencies,
             shares=np.array([term.share for term in terms]),
@@ -183,7 +183,7 @@ class MemorySearch:
         return [ranked[place] for place in diverse(scores, matrix @ matrix.T, mmr_lambda, limit)]
 
     def _hits(
-        self, ranked: Sequence[Ranked], vector: Vector, surroundings: Surroundings, terms: Sequence[Term]
+        self, ranked: Sequence[Ranked], vector: Vector, surroundings: Neighbourhood, terms: Sequence[Term]
     ) -> list[Hit]:
         chunks = dict(self._store.chunks_by_ids([one.candidate.id for one in ranked]))
         ids = np.array(sorted(chunks), dtype=np.int64)

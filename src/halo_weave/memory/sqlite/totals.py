@@ -7,7 +7,7 @@ from typing import NamedTuple
 from halo_weave.memory.sqlite.schema import TOTALS_OF_CHUNKS, TOTALS_OF_VECTORS
 
 
-class Totals(NamedTuple):
+class StoreTotals(NamedTuple):
     """`chunks`, `deleted` and `tokens` leave out what was merged away."""
 
     chunks: int
@@ -16,11 +16,11 @@ class Totals(NamedTuple):
     tokens: int
 
 
-def read_totals(connection: sqlite3.Connection) -> Totals:
+def read_totals(connection: sqlite3.Connection) -> StoreTotals:
     found = connection.execute("SELECT chunks, deleted, merged, tokens FROM totals").fetchone()
     if found is None:
         raise sqlite3.DatabaseError("its totals are missing")
-    return Totals(*found)
+    return StoreTotals(*found)
 
 
 def vectors_by_embedder(connection: sqlite3.Connection) -> dict[str, int]:
@@ -40,7 +40,7 @@ def count_again(connection: sqlite3.Connection) -> None:
 
 def findings(connection: sqlite3.Connection) -> Iterator[str]:
     """Where the totals differ from a count of all rows."""
-    counted = Totals(
+    counted = StoreTotals(
         *connection.execute(
             "SELECT count(*) FILTER (WHERE merged_into IS NULL),"
             " count(*) FILTER (WHERE merged_into IS NULL AND deleted),"
@@ -49,7 +49,7 @@ def findings(connection: sqlite3.Connection) -> Iterator[str]:
         ).fetchone()
     )
     totals = read_totals(connection)
-    for name, total, count in zip(Totals._fields, totals, counted, strict=True):
+    for name, total, count in zip(StoreTotals._fields, totals, counted, strict=True):
         if total != count:
             yield f"The total of {name} is {total}, but there are {count}."
     for name, total, count in connection.execute(

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from halo_weave.memory.sqlite import settings
 from halo_weave.memory.sqlite.counters import read_counters
 from halo_weave.memory.sqlite.database import Database
-from halo_weave.memory.words.bm25 import Totals
+from halo_weave.memory.words.bm25 import CorpusTotals
 from halo_weave.memory.words.index import WordIndex
-from halo_weave.memory.words.index_file import Origin, Words, add_where_found
-from halo_weave.memory.words.tokenizer import Tokenizer, words_and_places
+from halo_weave.memory.words.index_file import IndexOrigin, Words, add_where_found
+from halo_weave.memory.words.tokenizer import WordTokenizer, words_and_places
 from halo_weave.records.chunks import PART, WordCounts, WordMatch, WordPlaces
 
 _SAMPLES = 64
@@ -32,7 +32,7 @@ class SqliteWords:
 
     def __init__(self, database: Database, from_chunks: int | None) -> None:
         self._database = database
-        self._tokenizer = Tokenizer()
+        self._tokenizer = WordTokenizer()
         self._tokenizing = threading.Lock()
         self._index = (
             None if from_chunks is None else WordIndex(index_path(database.path), self._source, from_chunks=from_chunks)
@@ -129,20 +129,20 @@ class _View:
     def change_number(self) -> int:
         return read_counters(self._connection).change
 
-    def totals(self) -> Totals:
+    def totals(self) -> CorpusTotals:
         """As FTS5 keeps them for its own use: the number of rows, then of words, as SQLite writes such numbers."""
         query = "SELECT block FROM words_data WHERE id = ?"
         found = self._connection.execute(query, (_TOTALS_ROW,)).fetchone()
         numbers = [] if found is None else _numbers(found[0])
-        return Totals(*numbers[:2]) if len(numbers) >= 2 else Totals(0, 0)
+        return CorpusTotals(*numbers[:2]) if len(numbers) >= 2 else CorpusTotals(0, 0)
 
-    def origin(self) -> Origin:
+    def origin(self) -> IndexOrigin:
         newest = self._connection.execute(
             "SELECT id, checksum FROM chunks ORDER BY change DESC LIMIT ?", (_SAMPLES,)
         ).fetchall()
-        return Origin(settings.identity(self._connection), self.change_number(), self.last_id() + 1, dict(newest))
+        return IndexOrigin(settings.identity(self._connection), self.change_number(), self.last_id() + 1, dict(newest))
 
-    def is_still(self, origin: Origin) -> bool:
+    def is_still(self, origin: IndexOrigin) -> bool:
         if origin.identity != settings.identity(self._connection):
             return False
         query = "SELECT change, checksum FROM chunks WHERE id = ?"

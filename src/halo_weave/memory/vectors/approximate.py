@@ -27,7 +27,7 @@ _EXPANSION_SEARCH = 256
 _MARK = b"HaloNear"
 
 
-class Header(msgspec.Struct, frozen=True):
+class VectorFileHeader(msgspec.Struct, frozen=True):
     """The file holds all vectors that `embedder` had at `change_number`, and perhaps some that were outdated by then.
 
     `samples` are checksums of vectors by chunk id, to tell whether a store is the one that the file was made from.
@@ -44,7 +44,7 @@ class Header(msgspec.Struct, frozen=True):
 
 
 class ApproximateIndex:
-    def __init__(self, header: Header, index: "Index", mapping: mmap.mmap) -> None:
+    def __init__(self, header: VectorFileHeader, index: "Index", mapping: mmap.mmap) -> None:
         self.header = header
         self._index = index
         self._mapping = mapping  # the index points into it
@@ -97,7 +97,7 @@ class IndexBuilder:
         if len(ids):
             self._index.add(ids.astype(np.uint64), _in_eight_bits(vectors), threads=self._threads)
 
-    def write(self, path: Path, header: Header) -> None:
+    def write(self, path: Path, header: VectorFileHeader) -> None:
         """In place of what is there, whole or not at all."""
 
         def save(file: BinaryIO) -> bytes:
@@ -150,9 +150,9 @@ def _in_eight_bits(vectors: VectorMatrix) -> NDArray[np.int8]:
     return rounded
 
 
-def _header(encoded: bytes) -> Header | None:
+def _header(encoded: bytes) -> VectorFileHeader | None:
     try:
-        header = msgspec.json.decode(encoded, type=Header)
+        header = msgspec.json.decode(encoded, type=VectorFileHeader)
     except msgspec.MsgspecError:
         return None  # written by another version of the program
     return header if header.format_version == FORMAT_VERSION else None

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from halo_weave.memory.store.protocol import Store
-from halo_weave.memory.vectors.approximate import ApproximateIndex, Header, IndexBuilder, vector_checksum
+from halo_weave.memory.vectors.approximate import ApproximateIndex, IndexBuilder, VectorFileHeader, vector_checksum
 from halo_weave.records.chunks import VectorChanges
 
 _BATCH = 2000
@@ -45,7 +45,9 @@ def write_index_file(
             changed = np.concatenate((changes.ids, changes.removed))
             outdated.update(changed[earlier.has(changed)].tolist())
         change_number = changes.change_number
-    builder.write(path, Header(embedder, dimensions, len(builder), change_number, samples, frozenset(outdated)))
+    builder.write(
+        path, VectorFileHeader(embedder, dimensions, len(builder), change_number, samples, frozenset(outdated))
+    )
 
 
 def _threads() -> int:

@@ -27,7 +27,7 @@ Ids = NDArray[np.integer]
 Scores = NDArray[np.float64]
 
 
-class Totals(NamedTuple):
+class CorpusTotals(NamedTuple):
     """Of all chunks that can be found."""
 
     chunks: int

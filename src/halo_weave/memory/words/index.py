@@ -23,7 +23,7 @@ from halo_weave.memory.words import bm25
 from halo_weave.memory.words.index_file import (
     LARGEST_ID,
     Frequencies,
-    Origin,
+    IndexOrigin,
     Postings,
     WordIndexFile,
     Words,
@@ -32,7 +32,7 @@ from halo_weave.memory.words.index_file import (
     write_word_index,
 )
 from halo_weave.memory.words.recent import RecentWords
-from halo_weave.memory.words.tokenizer import Tokenizer
+from halo_weave.memory.words.tokenizer import WordTokenizer
 from halo_weave.records.chunks import PART, WordMatch
 from halo_weave.system.background import BackgroundThread
 
@@ -52,11 +52,11 @@ class WordSource(Protocol):
 
     def change_number(self) -> int: ...
 
-    def totals(self) -> bm25.Totals: ...
+    def totals(self) -> bm25.CorpusTotals: ...
 
-    def origin(self) -> Origin: ...
+    def origin(self) -> IndexOrigin: ...
 
-    def is_still(self, origin: Origin) -> bool:
+    def is_still(self, origin: IndexOrigin) -> bool:
         """Whether the store has come from there, as far as can be told."""
         ...
 
@@ -78,13 +78,13 @@ class WordIndex:
         self._from_chunks = from_chunks
         self._lock = threading.RLock()
         self._build_lock = FileLock(path.with_name(path.name + "-lock"), 0)
-        self._tokenizer = Tokenizer()
+        self._tokenizer = WordTokenizer()
         self._is_stopped = threading.Event()
         self._is_closing = False
         self._builder: BackgroundThread | None = None
         self._not_before = 0.0
         self._is_opened = False
-        self._distrusted: Origin | None = None
+        self._distrusted: IndexOrigin | None = None
         self._start_from(None)
 
     def best(
@@ -139,7 +139,7 @@ class WordIndex:
         self._file = file
         self._recent = RecentWords(self._tokenizer)
         self._outdated: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-        self._totals = bm25.Totals(0, 0)
+        self._totals = bm25.CorpusTotals(0, 0)
         self._norms: NDArray[np.float32] | None = None
         self._seen_change: int | None = None
 
@@ -157,7 +157,7 @@ class WordIndex:
         self._seen_change = change if self._seen_change is None else max(change, self._seen_change)
         self._build_if_worthwhile(totals)
 
-    def _agrees(self, file: WordIndexFile, source: WordSource, change: int, totals: bm25.Totals) -> bool:
+    def _agrees(self, file: WordIndexFile, source: WordSource, change: int, totals: bm25.CorpusTotals) -> bool:
         """Once file and changes are brought up to the source, unless they are beyond it already."""
         seen = self._seen_change
         if (seen is None or change < seen) and not source.is_still(file.header.origin):
@@ -223,7 +223,7 @@ class WordIndex:
         outdated = 0 if old is None else int(np.count_nonzero(old.frequencies_of(self._outdated)))
         return new.chunks if old is None else old.chunks - outdated + new.chunks
 
-    def _build_if_worthwhile(self, totals: bm25.Totals) -> None:
+    def _build_if_worthwhile(self, totals: bm25.CorpusTotals) -> None:
         is_building = self._builder is not None and self._builder.is_alive()
         if is_building or self._is_closing or time.monotonic() < self._not_before:
             return

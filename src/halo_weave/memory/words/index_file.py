@@ -30,7 +30,7 @@ Numbers = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
 Frequencies = NDArray[np.float64]
 
 
-class Origin(msgspec.Struct, frozen=True):
+class IndexOrigin(msgspec.Struct, frozen=True):
     """What a file is made from. `id_end` is the first id behind all that the store has then.
 
     `samples` are checksums of rows by chunk id, to tell whether a store is still the one with this identity: it may
@@ -43,10 +43,10 @@ class Origin(msgspec.Struct, frozen=True):
     samples: dict[int, int]
 
 
-class Header(msgspec.Struct, frozen=True):
+class WordFileHeader(msgspec.Struct, frozen=True):
     """`tokens` is how many words all chunks have together; `*_start` are places in the file."""
 
-    origin: Origin
+    origin: IndexOrigin
     tokens: int
     words: int
     lengths_start: int
@@ -100,7 +100,7 @@ _TABLE = np.dtype([("ids", "<u8"), ("frequencies", "<u8"), ("count", "<u4"), ("w
 
 
 class WordIndexFile:
-    def __init__(self, header: Header, content: memoryview) -> None:
+    def __init__(self, header: WordFileHeader, content: memoryview) -> None:
         self.header = header
         self._content = content
         self.lengths: NDArray[np.uint32] = self._array("<u4", header.lengths_start, header.origin.id_end)
@@ -153,14 +153,14 @@ def open_word_index(path: Path) -> WordIndexFile | None:
     return None if sealed is None or header is None else WordIndexFile(header, memoryview(sealed.content))
 
 
-def write_word_index(path: Path, origin: Origin, parts: Iterable[Words | None]) -> bool:
+def write_word_index(path: Path, origin: IndexOrigin, parts: Iterable[Words | None]) -> bool:
     """In place of what is there, whole or not at all. The parts come in order of their words; None gives up."""
     return write_sealed(path, _MARK, lambda file: _write(file, origin, parts))
 
 
-def _header(sealed: SealedFile) -> Header | None:
+def _header(sealed: SealedFile) -> WordFileHeader | None:
     try:
-        header = msgspec.json.decode(sealed.header, type=Header)
+        header = msgspec.json.decode(sealed.header, type=WordFileHeader)
     except msgspec.MsgspecError:
         return None  # written by another version of the program
     return header if header.format_version == FORMAT_VERSION else None
@@ -171,7 +171,7 @@ def _has_number_per_chunk(counts: Any, id_end: int) -> Any:
     return counts * _ONE_NUMBER_PER_CHUNK_FROM > id_end
 
 
-def _write(file: BinaryIO, origin: Origin, parts: Iterable[Words | None]) -> bytes | None:
+def _write(file: BinaryIO, origin: IndexOrigin, parts: Iterable[Words | None]) -> bytes | None:
     lengths = np.zeros(origin.id_end, dtype=np.uint32)
     words: list[bytes] = []
     tables = [np.empty(0, dtype=_TABLE)]
@@ -186,7 +186,7 @@ def _write(file: BinaryIO, origin: Origin, parts: Iterable[Words | None]) -> byt
         _write_aligned(file, content)
         for content in (lengths.astype("<u4"), np.concatenate(tables), ends.astype("<u8"), b"".join(words))
     ]
-    return msgspec.json.encode(Header(origin, int(lengths.sum(dtype=np.int64)), len(words), *starts))
+    return msgspec.json.encode(WordFileHeader(origin, int(lengths.sum(dtype=np.int64)), len(words), *starts))
 
 
 def _write_part(file: BinaryIO, part: Words, id_end: int) -> np.ndarray[Any, Any]:

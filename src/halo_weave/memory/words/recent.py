@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.memory.words.index_file import Postings, Words
-from halo_weave.memory.words.tokenizer import Tokenizer
+from halo_weave.memory.words.tokenizer import WordTokenizer
 
 _NOWHERE = Postings(0, np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint32))
 
@@ -16,7 +16,7 @@ _NOWHERE = Postings(0, np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint32
 class RecentWords:
     """Each version of a chunk has a place of its own; only the last one counts."""
 
-    def __init__(self, tokenizer: Tokenizer) -> None:
+    def __init__(self, tokenizer: WordTokenizer) -> None:
         self._tokenizer = tokenizer
         self._places: defaultdict[bytes, array[int]] = defaultdict(lambda: array("I"))
         self._frequencies: defaultdict[bytes, array[int]] = defaultdict(lambda: array("I"))

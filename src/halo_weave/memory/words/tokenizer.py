@@ -14,7 +14,7 @@ _MOST_REMEMBERED = 10_000
 _INSTANCES_AT_ONCE = 1_000_000
 
 
-class Tokenizer:
+class WordTokenizer:
     """A table in memory that takes words apart as the memory's own table does. For one thread at a time."""
 
     def __init__(self) -> None:

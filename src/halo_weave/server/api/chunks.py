@@ -13,7 +13,7 @@ from halo_weave.server.http.endpoints import Call, Endpoint, key_of_text
 from halo_weave.server.http_errors import NotFound
 from halo_weave.server.runtime.feed import Feed
 from halo_weave.session.actions import actions
-from halo_weave.session.window.chunk_json import named
+from halo_weave.session.window.chunk_json import key_to_json
 
 T = TypeVar("T")
 _MOST_KEYS = 10_000
@@ -74,12 +74,12 @@ def _resurrect(call: Call) -> None:
 
 
 def _merge(call: Call) -> dict[str, Any]:
-    return {"key": named(_done(call.feed, lambda feed: actions.merge(feed.window, call.key)))}
+    return {"key": key_to_json(_done(call.feed, lambda feed: actions.merge(feed.window, call.key)))}
 
 
 def _delete(call: Call) -> dict[str, Any]:
     deletion = _done(call.feed, lambda feed: actions.delete(feed.window, call.key, exchange=call.query.exchange))
-    return {"keys": list(map(named, deletion.keys)), "question": deletion.question}
+    return {"keys": list(map(key_to_json, deletion.keys)), "question": deletion.question}
 
 
 def _undelete(call: Call) -> None:
@@ -108,7 +108,7 @@ def _token(call: Call) -> TokenCard:
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
         raise InputError(f"{text[:40]!r} is not the index of a token.")
     place = int(text)
-    with window.life.looking:
+    with window.life.lock:
         if key not in window.life.context or place >= len(window.life.context[key].tokens):
             raise NotFound(f"Chunk {key} in the context of the window {window.name} has no token {place}.")
         chunk = window.life.context[key]

@@ -10,9 +10,9 @@ import msgspec
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.windows import BurialPlace, BurialRecord
 from halo_weave.server.api.shapes import Key
-from halo_weave.server.runtime.deletions import Deletion
+from halo_weave.server.runtime.deletions import DeletionMark
 from halo_weave.server.runtime.program import Program
-from halo_weave.session.window.chunk_json import named
+from halo_weave.session.window.chunk_json import key_to_json
 from halo_weave.session.window.window import Window
 
 SHOWN_KEYS = 100
@@ -50,7 +50,7 @@ def graves(program: Program, window: Window, before: ChunkKey | None, limit: int
     deleted = program.deletions.of_window(window.id)
     place = None
     if before is not None:
-        if (burial := window.life.graves.get(before)) is not None:
+        if (burial := window.life.burial_log.get(before)) is not None:
             place = burial.place
         elif before in deleted:
             place = BurialPlace(deleted[before].time, before)
@@ -66,7 +66,7 @@ def graves_of(program: Program, window: Window, keys: Collection[ChunkKey]) -> l
     deletions = program.deletions.of_window(window.id)
     wanted = {key: deletions[key] for key in keys if key in deletions}
     found = {place.key: (place, grave) for place, grave in _deleted(program, wanted, None)}
-    for burial in window.life.graves.among(keys).values():
+    for burial in window.life.burial_log.among(keys).values():
         if (grave := _lying(program, burial)) is not None:
             found[burial.key] = burial.place, grave
     return [grave for _, grave in sorted(found.values(), key=lambda pair: pair[0], reverse=True)]
@@ -74,9 +74,9 @@ def graves_of(program: Program, window: Window, keys: Collection[ChunkKey]) -> l
 
 def gaps(window: Window) -> list[Gap]:
     """In order of position."""
-    with window.life.looking:
+    with window.life.lock:
         living = sorted((chunk.first_position, chunk.key) for chunk in window.life.context)
-    found = window.life.graves.gaps([position for position, _ in living], keys=SHOWN_KEYS)
+    found = window.life.burial_log.gaps([position for position, _ in living], keys=SHOWN_KEYS)
     return [
         Gap(
             after=_key(living[place - 1][1]) if place else None,
@@ -94,7 +94,7 @@ def gaps(window: Window) -> list[Gap]:
 
 
 def _deleted(
-    program: Program, deletions: Mapping[ChunkKey, Deletion], before: BurialPlace | None
+    program: Program, deletions: Mapping[ChunkKey, DeletionMark], before: BurialPlace | None
 ) -> Iterator[tuple[BurialPlace, Grave]]:
     """The newest first; each is read when it is asked for."""
     places = (BurialPlace(deletion.time, key) for key, deletion in deletions.items())
@@ -109,7 +109,7 @@ def _deleted(
 def _buried(
     program: Program, window: Window, before: BurialPlace | None, limit: int
 ) -> Iterator[tuple[BurialPlace, Grave]]:
-    while page := window.life.graves.page(before, limit):
+    while page := window.life.burial_log.page(before, limit):
         for burial in page:
             if (grave := _lying(program, burial)) is not None:
                 yield burial.place, grave
@@ -138,4 +138,4 @@ def _grave(chunk: Chunk, peak: int | None, reason: str, buried_at: datetime, *, 
 
 
 def _key(key: ChunkKey) -> Key:
-    return Key(**named(key))
+    return Key(**key_to_json(key))

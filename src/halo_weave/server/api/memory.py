@@ -16,7 +16,7 @@ from halo_weave.server.http.endpoints import Call, Endpoint
 from halo_weave.server.http_errors import NotFound, TooLarge
 from halo_weave.server.runtime.jobs import Job, JobHandle
 from halo_weave.server.runtime.program import Program
-from halo_weave.session.window.chunk_json import named, outlined
+from halo_weave.session.window.chunk_json import key_to_json, stored_chunk_to_json
 
 _MOST_RENDERED_CHARACTERS = 2_000_000
 
@@ -83,7 +83,7 @@ def _search(call: Call) -> list[Found]:
     living, buried = _of_window(call.program, query.window, [hit.chunk.key for hit in hits])
     return [
         Found(
-            key=Key(**named(hit.chunk.key)),
+            key=Key(**key_to_json(hit.chunk.key)),
             time=hit.chunk.time,
             text=hit.chunk.text,
             role=hit.chunk.key.role,
@@ -105,8 +105,8 @@ def _of_window(
     if not window_id:
         return frozenset(), frozenset()
     window = program.window(window_id)
-    with window.life.looking:
-        return window.life.context.keys(), frozenset(window.life.graves.among(keys))
+    with window.life.lock:
+        return window.life.context.keys(), frozenset(window.life.burial_log.among(keys))
 
 
 def _turn(call: Call) -> list[dict[str, Any]]:
@@ -119,7 +119,7 @@ def _turn(call: Call) -> list[dict[str, Any]]:
         if other_turn != turn and other_turn >= 0:
             stored += [e.chunk for e in memory.chunks_of_turn(other_turn) if e.chunk.key.role == role]
     stored.sort(key=lambda chunk: chunk.first_position)
-    return [outlined(chunk) for chunk in stored]
+    return [stored_chunk_to_json(chunk) for chunk in stored]
 
 
 def _render(call: Call) -> Rendered:

@@ -59,7 +59,7 @@ class NotesResults(msgspec.Struct):
     results: list[msgspec.Raw]
 
 
-class HistoryQuery(msgspec.Struct):
+class NotesHistoryQuery(msgspec.Struct):
     before: Version | None = None
     limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
 
@@ -107,7 +107,7 @@ def _version(call: Call) -> NotesShape:
 
 
 def _history(call: Call) -> list[NotesEntry]:
-    query: HistoryQuery = call.query
+    query: NotesHistoryQuery = call.query
     return [NotesEntry(*outline) for outline in call.program.notes.history(query.before, query.limit)]
 
 
@@ -164,7 +164,12 @@ ENDPOINTS = [
     Endpoint("POST", "/api/notes/undo", "Undo the last change.", _undo, NotesSaved, body=UndoBody),
     Endpoint("POST", "/api/notes/restore", "Restore an earlier version.", _restore, NotesSaved, body=RestoreBody),
     Endpoint(
-        "GET", "/api/notes/history", "List the versions, newest first.", _history, list[NotesEntry], query=HistoryQuery
+        "GET",
+        "/api/notes/history",
+        "List the versions, newest first.",
+        _history,
+        list[NotesEntry],
+        query=NotesHistoryQuery,
     ),
     Endpoint("GET", "/api/notes/versions/{version}", "Get an earlier version of the notes.", _version, NotesShape),
 ]

@@ -12,7 +12,6 @@ from halo_weave.server.api.tree_shapes import (
     EntryQuery,
     EntryShape,
     HeadingQuery,
-    HistoryQuery,
     NewContent,
     NodeShape,
     OutlineShape,
@@ -21,12 +20,13 @@ from halo_weave.server.api.tree_shapes import (
     RootQuery,
     ScoredShape,
     SnapshotShape,
+    TreeHistoryQuery,
     Undeleting,
     VersionShape,
 )
 from halo_weave.server.http.endpoints import Call, Endpoint
 from halo_weave.server.http_errors import NotFound
-from halo_weave.session.window.chunk_json import named
+from halo_weave.session.window.chunk_json import key_to_json
 from halo_weave.tools.tree.tree import Entry, MemoryTree, Saved, TreeNode, UnknownPath
 
 ORIGIN = "page"
@@ -81,7 +81,7 @@ def _search(tree: MemoryTree, call: Call) -> list[ScoredShape]:
 
 
 def _history(tree: MemoryTree, call: Call) -> list[VersionShape]:
-    query: HistoryQuery = call.query
+    query: TreeHistoryQuery = call.query
     return [VersionShape(**one._asdict()) for one in tree.history(query.path, query.before, query.limit)]
 
 
@@ -122,7 +122,7 @@ def _entry_shape(entry: Entry) -> EntryShape:
 
 def _chunk(one: SnapshotChunk, similarity: float) -> SnapshotShape:
     return SnapshotShape(
-        key=Key(**named(one.key)),
+        key=Key(**key_to_json(one.key)),
         role=one.key.role,
         position=text_of_number(one.first_position),
         time=one.time,
@@ -157,7 +157,7 @@ ENDPOINTS = [
         "List the versions of an entry, newest first.",
         _on_tree(_history),
         list[VersionShape],
-        query=HistoryQuery,
+        query=TreeHistoryQuery,
     ),
     Endpoint("POST", "/api/tree/restore", "Restore an earlier version.", _on_tree(_restore), Saved, body=Restoring),
     Endpoint(

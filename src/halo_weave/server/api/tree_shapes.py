@@ -103,7 +103,7 @@ class HeadingQuery(msgspec.Struct):
     recency_bias: Annotated[float, msgspec.Meta(ge=0, le=1)] = RECENCY_BIAS
 
 
-class HistoryQuery(msgspec.Struct):
+class TreeHistoryQuery(msgspec.Struct):
     """Goes on below the version `before`."""
 
     path: PathText

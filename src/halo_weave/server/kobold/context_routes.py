@@ -24,17 +24,17 @@ from halo_weave.engine.kobold_protocol.wire import (
 from halo_weave.engine.protocol import Engine, Placed, SyncReport
 from halo_weave.errors import InputError
 from halo_weave.records.tokens import Token
-from halo_weave.server.kobold.engine_scheduler import EngineDesk, Job
+from halo_weave.server.kobold.engine_scheduler import EngineScheduler, ScheduledCall
 from halo_weave.server.kobold.exchange import answering, client_address, read_message, reply, while_connected
 from halo_weave.server.kobold.generation import require_vocabulary
 from halo_weave.server.kobold.sessions import Session, Sessions
 
-_Action = Callable[[Job, Session], Awaitable[Response]]
+_Action = Callable[[ScheduledCall, Session], Awaitable[Response]]
 _MOST_PREVIEWED = 4096
 
 
 class ContextRoutes:
-    def __init__(self, engine: Engine, desk: EngineDesk, sessions: Sessions) -> None:
+    def __init__(self, engine: Engine, desk: EngineScheduler, sessions: Sessions) -> None:
         self._engine = engine
         self._desk = desk
         self._sessions = sessions
@@ -51,7 +51,7 @@ class ContextRoutes:
     async def open(self, request: Request) -> Response:
         wanted = await read_message(request, OpenContextRequest)
         address = client_address(request)
-        job = Job(address, address)
+        job = ScheduledCall(address, address)
 
         async def work() -> Response:
             with self._desk.registered(job):
@@ -64,7 +64,7 @@ class ContextRoutes:
     async def sync(self, request: Request) -> Response:
         wanted = await read_message(request, SyncRequest)
 
-        async def sync(job: Job, session: Session) -> Response:
+        async def sync(job: ScheduledCall, session: Session) -> Response:
             tokens = self._wanted_tokens(wanted, session)
             try:
                 report = await self._desk.call(
@@ -86,7 +86,7 @@ class ContextRoutes:
             raise InputError(f"A preview has 1 to {_MOST_PREVIEWED} tokens, not {wanted.count}.")
         require_vocabulary(self._engine, wanted.input_ids)
 
-        async def preview(job: Job, session: Session) -> Response:
+        async def preview(job: ScheduledCall, session: Session) -> Response:
             session.require_revision(wanted.revision)
             tokens: list[Token] = await self._desk.call(
                 job, lambda: session.context.preview(wanted.input_ids, wanted.count, cancellation=job.cancellation)
@@ -98,7 +98,7 @@ class ContextRoutes:
     async def close(self, request: Request) -> Response:
         wanted = await read_message(request, CloseContextRequest)
 
-        async def close(job: Job, session: Session) -> Response:
+        async def close(job: ScheduledCall, session: Session) -> Response:
             await self._desk.call(job, lambda: self._sessions.remove(session))
             return reply({})
 
@@ -109,7 +109,7 @@ class ContextRoutes:
         self, request: Request, context_id: str, action: _Action, request_id: RequestId = None
     ) -> Response:
         session = self._sessions.find(context_id)
-        job = Job(context_id, client_address(request), request_id, context_id)
+        job = ScheduledCall(context_id, client_address(request), request_id, context_id)
         session.requests += 1
         try:
             with self._desk.registered(job):

@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 _EARLY_ABORTS = 64
 
 
-class Job:
+class ScheduledCall:
     """One request of a client, from its place in the queue to its end.
 
     An abort ends its wait for a turn by `aborted`, and its engine calls by `cancellation`.
@@ -50,11 +50,11 @@ class Job:
         return self.address == address
 
 
-class EngineDesk:
+class EngineScheduler:
     def __init__(self) -> None:
         self._queue = FairQueue()
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="engine")
-        self._jobs: list[Job] = []
+        self._jobs: list[ScheduledCall] = []
         # An abort can overtake the request that it means, because they travel on two connections.
         self._aborted_early: deque[RequestId] = deque(maxlen=_EARLY_ABORTS)
 
@@ -68,7 +68,7 @@ class EngineDesk:
         return len(self._queue)
 
     @contextmanager
-    def registered(self, job: Job) -> Iterator[Job]:
+    def registered(self, job: ScheduledCall) -> Iterator[ScheduledCall]:
         """While registered, a job can be found to be aborted or looked at."""
         self._jobs.append(job)
         if job.request_id is not None and job.request_id in self._aborted_early:
@@ -79,14 +79,14 @@ class EngineDesk:
             self._jobs.remove(job)
 
     @asynccontextmanager
-    async def turn(self, job: Job) -> AsyncIterator[None]:
+    async def turn(self, job: ScheduledCall) -> AsyncIterator[None]:
         try:
             async with self._queue.turn(job.client, job.aborted):
                 yield
         except PlaceGivenUp:
             raise EngineStopped("The request was cancelled before its turn came.") from None
 
-    async def call(self, job: Job, function: Callable[[], _T]) -> _T:
+    async def call(self, job: ScheduledCall, function: Callable[[], _T]) -> _T:
         """Run an engine call in the worker thread; an abort or a client that goes away ends it within a token."""
         call = asyncio.get_running_loop().run_in_executor(self._executor, function)
         try:
@@ -108,7 +108,7 @@ class EngineDesk:
             self._aborted_early.append(named)
         return bool(meant)
 
-    def find(self, request: AbortRequest, address: str) -> list[Job]:
+    def find(self, request: AbortRequest, address: str) -> list[ScheduledCall]:
         return [job for job in self._jobs if job.is_meant_by(request, address)]
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from halo_weave.engine.kobold_protocol.wire import ErrorDetail, ErrorKind, ErrorReply
+from halo_weave.engine.kobold_protocol.wire import ErrorDetail, ErrorKind, WireError
 from halo_weave.errors import ContextTooLarge, EngineStopped, HaloError, InputError
 from halo_weave.server.kobold.sessions import NoSuchContext, RevisionMismatch, ServerBusy
 from halo_weave.text.server_sent_events import HEARTBEAT, frame_event
@@ -74,13 +74,13 @@ def describe(error: Exception) -> tuple[int, ErrorDetail]:
 
 def refuse(error: Exception) -> Response:
     status, detail = describe(error)
-    return reply(ErrorReply(detail), status)
+    return reply(WireError(detail), status)
 
 
-Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
+RequestHandler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-def answering(endpoint: Endpoint) -> Endpoint:
+def answering(endpoint: RequestHandler) -> RequestHandler:
     """The endpoint with its errors as answers."""
 
     async def answer(request: Request) -> Response:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 
 from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.kobold_protocol.attention_codec import encode_attention
-from halo_weave.engine.kobold_protocol.edit_script import Edit, read_position, script_between
+from halo_weave.engine.kobold_protocol.edit_script import EditStep, read_position, script_between
 from halo_weave.engine.kobold_protocol.wire import (
     DoneEvent,
     DoneExtras,
@@ -19,7 +19,7 @@ from halo_weave.engine.kobold_protocol.wire import (
 )
 from halo_weave.engine.protocol import AttentionChoice, Engine, EngineContext, GenerationSettings, Placed, Step
 from halo_weave.errors import ContextTooLarge, EngineStopped, InputError
-from halo_weave.server.kobold.engine_scheduler import EngineDesk, Job
+from halo_weave.server.kobold.engine_scheduler import EngineScheduler, ScheduledCall
 from halo_weave.server.kobold.exchange import describe
 from halo_weave.server.kobold.sessions import Sessions, StatelessContexts
 
@@ -30,7 +30,7 @@ _STOPPED = Step(None, "", None, "stopped")
 
 
 class Generations:
-    def __init__(self, engine: Engine, desk: EngineDesk, sessions: Sessions, stateless: StatelessContexts) -> None:
+    def __init__(self, engine: Engine, desk: EngineScheduler, sessions: Sessions, stateless: StatelessContexts) -> None:
         self._engine = engine
         self._desk = desk
         self._sessions = sessions
@@ -50,7 +50,7 @@ class Generations:
             raise InputError("There is nothing to continue; send prompt, input_ids or context_id.")
         return PreparedGeneration(request, settings, tokens=tokens)
 
-    async def stream(self, prepared: "PreparedGeneration", job: Job, emit: Emit) -> None:
+    async def stream(self, prepared: "PreparedGeneration", job: ScheduledCall, emit: Emit) -> None:
         """Send a generation as events; an error on the way is the last of them."""
         request_id = prepared.request.request_id
         events = _EventWriter(prepared.request, emit)
@@ -68,7 +68,7 @@ class Generations:
                 return
             await events.write_done(revision, edits)
 
-    async def text(self, prepared: "PreparedGeneration", job: Job) -> str:
+    async def text(self, prepared: "PreparedGeneration", job: ScheduledCall) -> str:
         """A whole reply at once."""
 
         async def ignore(step: Step) -> None:
@@ -86,7 +86,9 @@ class Generations:
         )
         return [token.id for token in tokens]
 
-    async def _run(self, prepared: "PreparedGeneration", job: Job, on_step: _OnStep) -> tuple[int | None, list[Edit]]:
+    async def _run(
+        self, prepared: "PreparedGeneration", job: ScheduledCall, on_step: _OnStep
+    ) -> tuple[int | None, list[EditStep]]:
         if prepared.tokens is None:
             return await self._continue_session(prepared, job, on_step)
         async with self._desk.turn(job):
@@ -94,7 +96,7 @@ class Generations:
         return None, []
 
     async def _continue_tokens(
-        self, prepared: "PreparedGeneration", tokens: list[Placed], job: Job, on_step: _OnStep
+        self, prepared: "PreparedGeneration", tokens: list[Placed], job: ScheduledCall, on_step: _OnStep
     ) -> None:
         choice = _attention_choice(prepared.request)
         context = await self._desk.call(job, lambda: self._stateless.take(tokens, choice))
@@ -102,8 +104,8 @@ class Generations:
         await self._steps(job, lambda: context.generate(prepared.settings, cancellation=job.cancellation), on_step)
 
     async def _continue_session(
-        self, prepared: "PreparedGeneration", job: Job, on_step: _OnStep
-    ) -> tuple[int | None, list[Edit]]:
+        self, prepared: "PreparedGeneration", job: ScheduledCall, on_step: _OnStep
+    ) -> tuple[int | None, list[EditStep]]:
         session = self._sessions.find(prepared.request.context_id or "")
         session.requests += 1
         try:
@@ -118,7 +120,7 @@ class Generations:
         finally:
             session.requests -= 1
 
-    async def _steps(self, job: Job, start: Callable[[], Iterator[Step]], on_step: _OnStep) -> None:
+    async def _steps(self, job: ScheduledCall, start: Callable[[], Iterator[Step]], on_step: _OnStep) -> None:
         steps = await self._desk.call(job, start)
         is_finished = False
         try:
@@ -177,7 +179,7 @@ class _EventWriter:
             event = TokenEvent(event.token, event.request_id, event.attention, TokenExtras(step.finish_reason))
         await self._emit(event)
 
-    async def write_done(self, revision: int | None, edits: list[Edit]) -> None:
+    async def write_done(self, revision: int | None, edits: list[EditStep]) -> None:
         reason = self._last.finish_reason or "stopped"
         text = self._last.text if self._last.token_id is None else ""
         extras = DoneExtras(reason, text, revision, edits)

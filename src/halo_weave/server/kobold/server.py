@@ -39,10 +39,10 @@ from halo_weave.errors import SettingError
 from halo_weave.records.tokens import Token
 from halo_weave.server.http.connections import bounded_http, usual_limits
 from halo_weave.server.kobold.context_routes import ContextRoutes
-from halo_weave.server.kobold.engine_scheduler import EngineDesk, Job
+from halo_weave.server.kobold.engine_scheduler import EngineScheduler, ScheduledCall
 from halo_weave.server.kobold.exchange import (
-    Endpoint,
     EventStream,
+    RequestHandler,
     answering,
     client_address,
     read_message,
@@ -63,7 +63,7 @@ _LOCAL_PAGES = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
 
 def create_app(engine: Engine, *, most_contexts: int = 8) -> Starlette:
     """The engine stays the caller's to close."""
-    desk = EngineDesk()
+    desk = EngineScheduler()
     sessions = Sessions(engine, most_contexts)
     stateless = StatelessContexts(engine)
     routes = _Routes(engine, desk, Generations(engine, desk, sessions, stateless))
@@ -151,13 +151,13 @@ def listen(host: str, port: int) -> socket.socket:
 class _Routes:
     """The protocol without our extensions."""
 
-    def __init__(self, engine: Engine, desk: EngineDesk, generations: Generations) -> None:
+    def __init__(self, engine: Engine, desk: EngineScheduler, generations: Generations) -> None:
         self._engine = engine
         self._desk = desk
         self._generations = generations
 
     def all(self) -> list[Route]:
-        gets: dict[str, Endpoint] = {
+        gets: dict[str, RequestHandler] = {
             "/api/v1/model": self.model,
             "/api/v1/info/version": self.kobold_version,
             "/api/extra/version": self.version,
@@ -165,7 +165,7 @@ class _Routes:
             "/api/v1/config/max_context_length": self.context_length,
             "/api/extra/true_max_context_length": self.context_length,
         }
-        posts: dict[str, Endpoint] = {
+        posts: dict[str, RequestHandler] = {
             "/api/v1/tokenize": self.tokenize,
             "/api/v1/detokenize": self.detokenize,
             "/api/v1/generate": self.generate,
@@ -235,11 +235,11 @@ class _Routes:
         texts = [job.text for job in self._desk.find(wanted, client_address(request))]
         return reply({"results": [{"text": texts[0] if texts else ""}]})
 
-    async def _prepare(self, request: Request) -> tuple[PreparedGeneration, Job]:
+    async def _prepare(self, request: Request) -> tuple[PreparedGeneration, ScheduledCall]:
         wanted = await read_message(request, GenerateRequest)
         request_id = wanted.request_id if wanted.request_id is not None else wanted.genkey
         address = client_address(request)
-        job = Job(wanted.context_id or address, address, request_id, wanted.context_id)
+        job = ScheduledCall(wanted.context_id or address, address, request_id, wanted.context_id)
         return await self._generations.prepare(wanted), job
 
     async def _tokens(self, text: str, *, special: bool, start: bool) -> list[Token]:

@@ -18,7 +18,7 @@ class _Computation(NamedTuple):
     result: "asyncio.Future[msgspec.Raw]"
 
 
-class News:
+class ProgramNews:
     """To be used in one event loop."""
 
     def __init__(self, program: Program, threads: ThreadPoolExecutor) -> None:

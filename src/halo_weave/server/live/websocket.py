@@ -18,7 +18,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from halo_weave.errors import EngineUnavailable, HaloError
 from halo_weave.server.http.lanes import Lanes
 from halo_weave.server.http_errors import NotFound
-from halo_weave.server.live.broadcasts import News
+from halo_weave.server.live.broadcasts import ProgramNews
 from halo_weave.server.runtime.feed import Feed
 from halo_weave.server.runtime.program import Program
 from halo_weave.server.runtime.status_broadcast import NewsKind
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 class Sockets:
     def __init__(self, program: Program, lanes: Lanes) -> None:
         self._program = program
-        self._news = News(program, lanes.health)
+        self._news = ProgramNews(program, lanes.health)
         self._threads = lanes.chat
         self._open = 0
 

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import AuditEntry, ChunkKey
-from halo_weave.session.window.audit_cursor import News
+from halo_weave.session.window.audit_cursor import AuditCursor
 from halo_weave.session.window.deleting import SUPERSEDED
 from halo_weave.session.window.reviving import WINDOW
 
 
-class Deletion(NamedTuple):
+class DeletionMark(NamedTuple):
     time: datetime
     is_superseded: bool
 
@@ -22,12 +22,12 @@ class Deletions:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self._news = News(memory.store)
+        self._news = AuditCursor(memory.store)
         self._windows: dict[ChunkKey, str] = {}
-        self._deletions: defaultdict[str, dict[ChunkKey, Deletion]] = defaultdict(dict)
+        self._deletions: defaultdict[str, dict[ChunkKey, DeletionMark]] = defaultdict(dict)
         self._lock = threading.Lock()
 
-    def of_window(self, window_id: str) -> dict[ChunkKey, Deletion]:
+    def of_window(self, window_id: str) -> dict[ChunkKey, DeletionMark]:
         """Of what a window wrote."""
         with self._lock:
             for entry in self._news.entries():
@@ -43,7 +43,7 @@ class Deletions:
                 del self._deletions[self._windows.pop(entry.key)][entry.key]
             if entry.action == "delete" and (window_id := self._writer(entry.key)) is not None:
                 self._windows[entry.key] = window_id
-                self._deletions[window_id][entry.key] = Deletion(entry.time, entry.origin == SUPERSEDED)
+                self._deletions[window_id][entry.key] = DeletionMark(entry.time, entry.origin == SUPERSEDED)
 
     def _writer(self, key: ChunkKey) -> str | None:
         stored = self._memory.chunk(key)

@@ -17,7 +17,7 @@ _THREAD = "engine-keeper"
 _log = logging.getLogger(__name__)
 
 
-class Standing(NamedTuple):
+class KeeperStatus(NamedTuple):
     """`state` and `text` describe the engine that serves. `is_loading` says that another one is being opened, and
     `failure`, one sentence, why the engine that was asked for last does not serve; it is empty if nothing failed.
     """
@@ -73,7 +73,7 @@ class EngineKeeper:
         return self._settings
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> KeeperStatus:
         with self._lock:
             return self._present_standing()
 
@@ -128,13 +128,13 @@ class EngineKeeper:
         if engine is not None:
             _close(engine)
 
-    def _present_standing(self) -> Standing:
+    def _present_standing(self) -> KeeperStatus:
         failure = f"The model could not be loaded: {self._failure.rstrip('.')}." if self._failure else ""
         if self._engine is not None and not self._loss:
-            return Standing("ready", "ready", self._is_loading, failure)
+            return KeeperStatus("ready", "ready", self._is_loading, failure)
         if text := self._failure or (self._loss if self._wanted == self._settings else ""):
-            return Standing("away", text, self._is_loading, failure)
-        return Standing("loading", "loading model", self._is_loading, failure)
+            return KeeperStatus("away", text, self._is_loading, failure)
+        return KeeperStatus("loading", "loading model", self._is_loading, failure)
 
     def _next_attempt(self, *, is_loading: bool) -> int:
         """Whatever is being opened is not wanted any more."""

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.numbers import text_of_number
 from halo_weave.server.http_errors import Behind
-from halo_weave.server.runtime.loop_notifier import Wakeups
+from halo_weave.server.runtime.loop_notifier import LoopNotifier
 from halo_weave.server.runtime.turn_queue import TurnQueue
 from halo_weave.session.turn.turn_state import Figures
-from halo_weave.session.window.context_usage import filling
+from halo_weave.session.window.context_usage import context_usage
 from halo_weave.session.window.events import Event, Kind
 from halo_weave.session.window.window import Newest, Window
 
@@ -40,7 +40,7 @@ class _Glance(NamedTuple):
 class Feed:
     def __init__(self, window: Window, turns: TurnQueue) -> None:
         self.window = window
-        self.wakeups = Wakeups()
+        self.wakeups = LoopNotifier()
         self.is_replaced = False
         """Whether the window was closed only to be opened with another model."""
         self._turns = turns
@@ -73,12 +73,12 @@ class Feed:
     def state(self) -> dict[str, Any]:
         """Everything; go on with the events after `event`."""
         window = self.window
-        with window.life.looking:
+        with window.life.lock:
             state = window.state()
             newest = window.newest
             return {
                 **state,
-                **filling(window),
+                **context_usage(window),
                 "event": state["event"] + self._shift,
                 # Only of a turn: its end is told, that of a moment's work like pinning is not.
                 "doing": state["doing"] if self._turns.is_busy(window) else "",
@@ -91,7 +91,7 @@ class Feed:
 
     def tell_filling(self) -> None:
         """After something was changed by hand."""
-        self.window.log.tell("stats", **filling(self.window))
+        self.window.log.tell("stats", **context_usage(self.window))
 
     def history(self, key: ChunkKey, place: int, tokens: int) -> list[int]:
         """The latest values of a token of a chunk, the newest last."""

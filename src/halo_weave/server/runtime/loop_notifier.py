@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 
-class Wakeups:
+class LoopNotifier:
     def __init__(self) -> None:
         self._sleepers: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
         self._lock = threading.Lock()

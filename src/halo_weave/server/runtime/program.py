@@ -23,7 +23,7 @@ from halo_weave.server.runtime.engine_keeper import EngineKeeper, OpenEngine
 from halo_weave.server.runtime.feed import Feed
 from halo_weave.server.runtime.figures import TurnFigures
 from halo_weave.server.runtime.jobs import Jobs
-from halo_weave.server.runtime.status_broadcast import Bulletin
+from halo_weave.server.runtime.status_broadcast import StatusBroadcast
 from halo_weave.server.runtime.temporary_files import TemporaryFiles
 from halo_weave.server.runtime.turn_queue import TurnQueue, Work
 from halo_weave.session.actions.reflection import Reflecting
@@ -64,7 +64,7 @@ class Program:
     def __init__(self, layers: SettingsLayers, open_engine: OpenEngine = open_engine) -> None:
         self.layers = layers
         self.settings = layers.load()
-        self.bulletin = Bulletin()
+        self.bulletin = StatusBroadcast()
         self.figures = TurnFigures()
         self.rendering = Rendering()
         settings = self.settings

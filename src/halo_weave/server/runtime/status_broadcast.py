@@ -4,14 +4,14 @@ import threading
 import time
 from typing import Literal
 
-from halo_weave.server.runtime.loop_notifier import Wakeups
+from halo_weave.server.runtime.loop_notifier import LoopNotifier
 
 NewsKind = Literal["status", "windows", "jobs"]
 
 
-class Bulletin:
+class StatusBroadcast:
     def __init__(self) -> None:
-        self.wakeups = Wakeups()
+        self.wakeups = LoopNotifier()
         self._number = time.time_ns() // 1_000_000
         self._numbers: dict[NewsKind, int] = {}
         self._lock = threading.Lock()

@@ -12,9 +12,9 @@ from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.turn.capacity import prune_to_budget
 from halo_weave.session.turn.turn import ask, rewrite, working
 from halo_weave.session.turn.turn_state import Reply
-from halo_weave.session.window.chunk_json import described, named
+from halo_weave.session.window.chunk_json import chunk_to_json, key_to_json
 from halo_weave.session.window.deleting import DELETED, chunks_of, delete_chunk, delete_exchange, text_of
-from halo_weave.session.window.external_changes import catch_up, join_merged
+from halo_weave.session.window.external_changes import apply_external_changes, join_merged
 from halo_weave.session.window.reviving import TOOL, marks_of
 from halo_weave.session.window.window import Newest, Window
 from halo_weave.weave import resurrection
@@ -36,29 +36,29 @@ class Deletion(NamedTuple):
 def pin(window: Window, key: ChunkKey) -> None:
     """Keep a living chunk from being buried, and let it shine as if it were new."""
     with window.working("pinning"):
-        catch_up(window)
+        apply_external_changes(window)
         chunk = _living(window, key)
-        with window.life.looking:
+        with window.life.lock:
             chunk.is_pinned = True
             chunk.shine(NEW_BRIGHTNESS)
-            window.log.tell("pinned", key=named(key))
+            window.log.tell("pinned", key=key_to_json(key))
         window.save()
 
 
 def unpin(window: Window, key: ChunkKey) -> None:
     with window.working("unpinning"):
-        catch_up(window)
+        apply_external_changes(window)
         chunk = _living(window, key)
-        with window.life.looking:
+        with window.life.lock:
             chunk.is_pinned = False
-            window.log.tell("unpinned", key=named(key))
+            window.log.tell("unpinned", key=key_to_json(key))
         prune_to_budget(window)
 
 
 def resurrect(window: Window, key: ChunkKey) -> None:
     """Bring back any chunk of the memory by hand: at full brightness, pinned, with its anchors."""
     with window.working("resurrecting"):
-        catch_up(window)
+        apply_external_changes(window)
         dormant = window.life.dormant(resurrection.group_keys(key), {})
         plan = resurrection.manual(key, window.life.context.keys(), dormant, starting=window.life.starting_brightness())
         if window.life.size() + plan.tokens > window.usable_tokens:
@@ -74,7 +74,7 @@ def resurrect(window: Window, key: ChunkKey) -> None:
 def merge(window: Window, key: ChunkKey) -> ChunkKey:
     """Make a chunk one with the one before it in its turn; gives the key of both."""
     with window.working("merging"):
-        catch_up(window)
+        apply_external_changes(window)
         before = [one for one in chunks_of(window, turn_of(key)) if one.key.index < key.index]
         if not before:
             raise InputError(f"Chunk {key} cannot be merged: it is the first chunk of its turn.")
@@ -94,7 +94,7 @@ def delete(window: Window, key: ChunkKey, *, exchange: bool = False) -> Deletion
     newest answer. Any other chunk goes alone. If the newest answer goes, its question is handed back.
     """
     with window.working("deleting"):
-        catch_up(window)
+        apply_external_changes(window)
         stored = window.memory.chunk(key)
         if stored is None or stored.chunk.deleted:
             raise InputError(f"Chunk {key} is not in the memory, or has already been deleted.")
@@ -112,13 +112,15 @@ def delete(window: Window, key: ChunkKey, *, exchange: bool = False) -> Deletion
 def undelete(window: Window, keys: Sequence[ChunkKey]) -> None:
     """Take a deletion back. What lived here when it was deleted lives again as it was, unless that is long ago."""
     with window.working("undeleting"):
-        catch_up(window)
+        apply_external_changes(window)
         window.memory.undelete(keys, DELETED)
-        with window.life.looking:
+        with window.life.lock:
             back = [chunk for chunk in window.take_dropped(keys) if chunk.key not in window.life.context]
             window.life.add(back)
-            window.log.tell("undeleted", keys=[named(key) for key in keys], chunks=[described(one) for one in back])
-        catch_up(window)
+            window.log.tell(
+                "undeleted", keys=[key_to_json(key) for key in keys], chunks=[chunk_to_json(one) for one in back]
+            )
+        apply_external_changes(window)
         latest = _latest_of(back)
         if latest is not None and (window.newest is None or window.newest.turn_user < latest.turn_user):
             window.set_newest(latest)
@@ -146,7 +148,7 @@ def edit_reply(window: Window, turn: int, text: str) -> int:
     Question and reply are written anew, and the earlier exchange is superseded.
     """
     with window.working("being edited"):
-        catch_up(window)
+        apply_external_changes(window)
         if window.newest is None or window.newest.turn_assistant != turn:
             raise InputError(
                 "Only the newest reply can be edited; delete an older reply, or correct it in the conversation."

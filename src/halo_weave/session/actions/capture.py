@@ -14,7 +14,7 @@ from halo_weave import __version__
 from halo_weave.engine.protocol import Attention
 from halo_weave.errors import InputError
 from halo_weave.records.numbers import text_of_number
-from halo_weave.session.window.chunk_json import named
+from halo_weave.session.window.chunk_json import key_to_json
 from halo_weave.session.window.events import Event
 from halo_weave.session.window.window import Window
 from halo_weave.session.window.words import Word
@@ -85,7 +85,7 @@ class Capture:
                 "ids": [placed.token_id for placed in layout.placed],
                 "chunks": [
                     {
-                        "key": named(chunk.key),
+                        "key": key_to_json(chunk.key),
                         "position": text_of_number(chunk.first_position),
                         "start": start,
                         "end": end,

@@ -14,7 +14,7 @@ from halo_weave.records.numbers import text_of_number
 from halo_weave.records.tokens import Token
 from halo_weave.session.turn.turn_state import TurnState
 from halo_weave.session.window.words import Positions, Word
-from halo_weave.weave.brightness_tracker import Shining
+from halo_weave.weave.brightness_tracker import BrightnessTracker
 from halo_weave.weave.layout import Layout, OpenTurn
 
 _DIGEST_EVERY_S = 0.25
@@ -44,7 +44,7 @@ class Generation:
         layout: Layout,
         opened: OpenTurn,
         positions: Positions,
-        shining: Shining,
+        shining: BrightnessTracker,
         hear: Callable[[str], bool],
     ) -> None:
         """`hear` is given the text of each step, and says whether the model is to stop for the sake of a tool."""
@@ -128,7 +128,7 @@ class Generation:
             word = Word(self._positions.at(len(written.words)), step.token_id, step.text)
             if not self._figures.first_token_s:
                 self._figures.first_token_s = clocks.perf_counter() - self._turn.begun_at
-            with window.life.looking:
+            with window.life.lock:
                 written.words.append(word)
                 window.show_word(Token(word.id, word.text))
                 self._shining.add()
@@ -142,7 +142,7 @@ class Generation:
         return word is not None and self._hear(word.text)
 
 
-def digest(shining: Shining) -> dict[str, Any]:
+def digest(shining: BrightnessTracker) -> dict[str, Any]:
     """Brightness and latest attention of all living words in order, in base64."""
     return {
         "brightness": b64encode(shining.word_brightness()).decode(),

@@ -17,7 +17,7 @@ from halo_weave.session.turn.repeated_calls import is_repeated
 from halo_weave.session.turn.tool_context import weave_in
 from halo_weave.session.turn.turn_state import TurnState
 from halo_weave.session.turn.writing import write_alive
-from halo_weave.session.window.chunk_json import described
+from halo_weave.session.window.chunk_json import chunk_to_json
 from halo_weave.session.window.reviving import TOOL
 from halo_weave.session.window.tool_calls import NOTED_CHARACTERS
 from halo_weave.session.window.words import ChunkSizes, Positions, placed
@@ -54,7 +54,7 @@ class ToolRounds:
         return bool(self._calls)
 
     def _is_repeated(self, call: FoundCall) -> bool:
-        with self._window.life.looking:
+        with self._window.life.lock:
             is_so = is_repeated(call, self._window.life.context, TOOL)
         if is_so:
             command = _short(" ".join(call.text.split()))
@@ -107,11 +107,11 @@ class ToolRounds:
         whole = ChunkSizes(min_tokens=max(1, len(words)), max_tokens=0)
         living = write_alive(turn, words, {TOOL: told}, sizes=whole)
         window.use_positions(positions, len(words))
-        with window.life.looking:
+        with window.life.lock:
             window.life.add(living)
             entry = {**told, "result": outcome.line[:NOTED_CHARACTERS], "time": window.clock().isoformat()}
             window.note_tool_call(entry)
-            window.log.tell("tool", **entry, chunks=[described(chunk) for chunk in living])
+            window.log.tell("tool", **entry, chunks=[chunk_to_json(chunk) for chunk in living])
         turn.said.append("".join(token.text for token in tokens))
         if outcome.woven:
             weave_in(window, outcome.woven, outcome.cause, reserved=turn.tokens_reserved())

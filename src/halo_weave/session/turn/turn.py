@@ -30,14 +30,14 @@ from halo_weave.session.turn.recalling import NOTHING, plan_recall, with_preview
 from halo_weave.session.turn.tool_rounds import ToolRounds
 from halo_weave.session.turn.turn_state import Figures, Reply, TurnState
 from halo_weave.session.turn.writing import write_alive
-from halo_weave.session.window.chunk_json import described
-from halo_weave.session.window.context_usage import filling
+from halo_weave.session.window.chunk_json import chunk_to_json
+from halo_weave.session.window.context_usage import context_usage
 from halo_weave.session.window.deleting import SUPERSEDED, chunks_of, delete_exchange, text_of
-from halo_weave.session.window.external_changes import catch_up
+from halo_weave.session.window.external_changes import apply_external_changes
 from halo_weave.session.window.reviving import marks_of
 from halo_weave.session.window.window import Newest, Window
 from halo_weave.session.window.words import Positions, Word, cut, placed
-from halo_weave.weave.brightness_tracker import Shining
+from halo_weave.weave.brightness_tracker import BrightnessTracker
 from halo_weave.weave.layout import OpenTurn
 from halo_weave.weave.living import TurnKey
 from halo_weave.weave.resurrection import ResurrectionPlan, universal_budget
@@ -64,7 +64,7 @@ def send(
 def working(window: Window, doing: str, cancellation: Cancellation | None) -> Iterator[Cancellation]:
     """The window's work for a turn, after what others did to it meanwhile."""
     with window.working(doing, cancellation) as given:
-        catch_up(window)
+        apply_external_changes(window)
         yield given
 
 
@@ -182,10 +182,10 @@ def _write_message(turn: TurnState, words: list[Word]) -> None:
     window = turn.window
     chunks = _cut(turn, turn.user, words)
     window.write(chunks)
-    with window.life.looking:
+    with window.life.lock:
         living = [window.life.reviver.fresh(chunk, chunk.tokens()) for chunk in chunks]
         window.life.add(living)
-        window.log.tell("message", chunks=[described(chunk) for chunk in living])
+        window.log.tell("message", chunks=[chunk_to_json(chunk) for chunk in living])
 
 
 def _answer(turn: TurnState) -> Reply:
@@ -205,7 +205,7 @@ def _answer(turn: TurnState) -> Reply:
         window.log.tell("notice", text="The reply contains an unfinished tool call; it was kept as text.")
     window.end_turn()
     figures.after_reply_s = clocks.perf_counter() - replied_at
-    window.log.tell("stats", **msgspec.to_builtins(figures), **filling(window))
+    window.log.tell("stats", **msgspec.to_builtins(figures), **context_usage(window))
     if written.failure is not None:
         window.log.tell("error", text=str(written.failure))
         raise written.failure
@@ -222,7 +222,7 @@ def _write_round(turn: TurnState, hear: Callable[[str], bool]) -> GeneratedReply
     opened = OpenTurn(turn.assistant, earlier[0].turn_start if earlier else positions.at(0), turn.time)
     window.life.prune(max(1, window.usable_tokens - turn.tokens_reserved()))
     layout = window.life.layout(opened)
-    shining = Shining(
+    shining = BrightnessTracker(
         window.scorer, layout, current=window.life.current if immune else (), room=left, scores_new=not immune
     )
     window.begin_writing()
@@ -231,7 +231,7 @@ def _write_round(turn: TurnState, hear: Callable[[str], bool]) -> GeneratedReply
             written = Generation(turn, layout, opened, positions, shining, hear).run(left)
     else:
         written = GeneratedReply("length")
-    with window.life.looking:
+    with window.life.lock:
         shining.settle()
         window.log.tell("brightness", **digest(shining))
     turn.problem = shining.last_problem or turn.problem
@@ -239,10 +239,10 @@ def _write_round(turn: TurnState, hear: Callable[[str], bool]) -> GeneratedReply
 
     ending = {} if written.ending in ("end", "tool") else {"ending": written.ending}
     living = write_alive(turn, written.words, ending, earned=shining.new_state())
-    with window.life.looking:
+    with window.life.lock:
         window.life.add(living)
         window.end_writing()
-        kept = [described(chunk) for chunk in living]
+        kept = [chunk_to_json(chunk) for chunk in living]
         if written.ending == "tool":
             window.log.tell("written", chunks=kept)
         else:
@@ -255,14 +255,14 @@ def _let_live_instead(window: Window, chunks: list[Chunk], before: Newest, newes
     """These in the place of the exchange before. What was pinned there is pinned here if its words are the same."""
     pinned = {chunk.text for chunk in window.life.context if chunk.is_pinned and chunk.turn in before.turns}
     delete_exchange(window, before.turn_user, SUPERSEDED)
-    with window.life.looking:
+    with window.life.lock:
         living = [window.life.reviver.fresh(chunk, chunk.tokens()) for chunk in chunks]
         for chunk in living:
             chunk.is_pinned = chunk.text in pinned
         window.life.add(living)
         window.set_newest(newest)
         window.life.hold(newest.turns)
-        window.log.tell("edited", chunks=[described(chunk) for chunk in living])
+        window.log.tell("edited", chunks=[chunk_to_json(chunk) for chunk in living])
     window.life.prune(window.usable_tokens)
     prune_to_budget(window)
 

@@ -4,7 +4,7 @@ from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import AuditEntry
 
 
-class News:
+class AuditCursor:
     """Entries of the record of changes that came after the one numbered `seen`, or since this was last asked."""
 
     def __init__(self, store: Store, seen: int = 0) -> None:

@@ -11,7 +11,7 @@ from halo_weave.records.windows import BurialGap, BurialPlace, BurialRecord
 _PAGE = 1000
 
 
-class Graves(Mapping[ChunkKey, BurialRecord]):
+class BurialLog(Mapping[ChunkKey, BurialRecord]):
     """As if all were here. To go over all of them, or to count them, takes the longer the more there are.
 
     `looking` is held while what is here and what lies in the memory are seen as one.

@@ -7,13 +7,13 @@ from halo_weave.records.numbers import text_of_number
 from halo_weave.weave.context import LiveChunk
 
 
-def named(key: ChunkKey) -> dict[str, Any]:
+def key_to_json(key: ChunkKey) -> dict[str, Any]:
     return {"turn": text_of_number(key.turn), "chunk": key.index, "role": key.role}
 
 
-def described(chunk: LiveChunk) -> dict[str, Any]:
+def chunk_to_json(chunk: LiveChunk) -> dict[str, Any]:
     return {
-        "key": named(chunk.key),
+        "key": key_to_json(chunk.key),
         "position": text_of_number(chunk.first_position),
         "time": chunk.time.isoformat(),
         "pieces": [token.text for token in chunk.tokens],
@@ -26,10 +26,10 @@ def described(chunk: LiveChunk) -> dict[str, Any]:
     }
 
 
-def outlined(chunk: Chunk) -> dict[str, Any]:
+def stored_chunk_to_json(chunk: Chunk) -> dict[str, Any]:
     """A chunk that does not live."""
     return {
-        "key": named(chunk.key),
+        "key": key_to_json(chunk.key),
         "position": text_of_number(chunk.first_position),
         "time": chunk.time.isoformat(),
         "text": chunk.text,

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from halo_weave.session.window.chunk_json import named
+from halo_weave.session.window.chunk_json import key_to_json
 from halo_weave.session.window.window import Window
 from halo_weave.weave.context import LiveChunk
 from halo_weave.weave.pruning import Burial
@@ -11,11 +11,11 @@ NEARLY_FULL = 0.75
 """The share of what may live from which on it is told what leaves next: before that, it will be something else."""
 
 
-def filling(window: Window) -> dict[str, Any]:
+def context_usage(window: Window) -> dict[str, Any]:
     """`meter` adds up to the usable tokens, frames being counted as living. `next_keys` are the chunks that leave
     first, none while there is much room; `next_to_bury` is their peak if brightness alone decides, otherwise None."""
     life = window.life
-    with life.looking:
+    with life.lock:
         tokens = life.size()
         parts = {"system": len(life.frames.beginning), "pinned": 0, "returned": 0, "current": len(window.writing)}
         for chunk in life.context:
@@ -30,7 +30,7 @@ def filling(window: Window) -> dict[str, Any]:
             "budget": window.budget,
             "meter": meter,
             "next_to_bury": round(max(one.peak for one in burials)) if burials and by_brightness else None,
-            "next_keys": [named(one.key) for one in burials],
+            "next_keys": [key_to_json(one.key) for one in burials],
         }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from halo_weave.records.chunks import Chunk, ChunkKey
-from halo_weave.session.window.chunk_json import named
+from halo_weave.session.window.chunk_json import key_to_json
 from halo_weave.session.window.window import Window
 from halo_weave.weave.living import TurnKey
 
@@ -39,5 +39,5 @@ def delete_chunk(window: Window, key: ChunkKey) -> None:
 
 def _take_out(window: Window, keys: Sequence[ChunkKey], origin: str, *, is_whole_exchange: bool) -> None:
     window.remember_deletion(window.drop(keys, is_whole_exchange=is_whole_exchange))
-    window.log.tell("deleted", keys=[named(key) for key in keys], origin=origin)
+    window.log.tell("deleted", keys=[key_to_json(key) for key in keys], origin=origin)
     window.save()

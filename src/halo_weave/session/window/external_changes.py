@@ -7,7 +7,7 @@ import msgspec
 
 from halo_weave.records.chunks import Action, AuditEntry, Chunk, ChunkKey
 from halo_weave.records.windows import BurialRecord
-from halo_weave.session.window.chunk_json import described, named
+from halo_weave.session.window.chunk_json import chunk_to_json, key_to_json
 from halo_weave.session.window.reloading import bring_up_to_date
 from halo_weave.session.window.reviving import WINDOW
 from halo_weave.session.window.window import Window
@@ -18,7 +18,7 @@ from halo_weave.weave.resurrection import ResurrectionPlan, anchor_revival, grou
 _TAKEN_BACK = "Its deletion was undone."
 
 
-def catch_up(window: Window) -> None:
+def apply_external_changes(window: Window) -> None:
     """Called before anything else is done to a window."""
     bring_up_to_date(window)
     take_news(window)
@@ -39,36 +39,38 @@ def join_merged(window: Window, gone: ChunkKey) -> None:
     """Make the living chunks of a turn those that it has now that one is gone; tokens keep what they earned."""
     life, turn = window.life, turn_of(gone)
     stored = [entry.chunk for entry in window.memory.chunks_of_turn(turn.turn) if entry.chunk.key.role == turn.role]
-    with life.looking:
+    with life.lock:
         living = life.context.of_turn(turn)
         for chunk in stored:
             parts = [part for part in living if chunk.first_position <= part.first_position < chunk.end_position]
             if parts and [(part.key, part.end_position) for part in parts] != [(chunk.key, chunk.end_position)]:
                 for part in parts:
                     life.context.remove(part.key)
-                life.graves.exhume([chunk.key])
+                life.burial_log.exhume([chunk.key])
                 life.context.add(_joined(window, chunk, parts))
-        grave = life.graves.exhume([gone]).get(gone)
+        grave = life.burial_log.exhume([gone]).get(gone)
         before = max((chunk for chunk in stored if chunk.key.index < gone.index), key=_key, default=None)
         if before is None:
             return
-        if grave is not None and before.key not in life.context and before.key not in life.graves:
-            life.graves.bury(msgspec.structs.replace(grave, key=before.key, first_position=before.first_position))
+        if grave is not None and before.key not in life.context and before.key not in life.burial_log:
+            life.burial_log.bury(msgspec.structs.replace(grave, key=before.key, first_position=before.first_position))
         if grave is not None or any(part.key == gone for part in living):
-            merged = [described(chunk) for chunk in life.context if chunk.key == before.key]
-            window.log.tell("merged", key=named(before.key), gone=named(gone), chunk=merged[0] if merged else None)
+            merged = [chunk_to_json(chunk) for chunk in life.context if chunk.key == before.key]
+            window.log.tell(
+                "merged", key=key_to_json(before.key), gone=key_to_json(gone), chunk=merged[0] if merged else None
+            )
 
 
 def _drop_gone(window: Window, entries: Iterable[AuditEntry]) -> None:
     life = window.life
     known = {*_keys(entries, "delete"), *_keys(entries, "forget")}
-    here: Iterable[ChunkKey] = {*(known & life.context.keys()), *life.graves.among(known)}
+    here: Iterable[ChunkKey] = {*(known & life.context.keys()), *life.burial_log.among(known)}
     if any(entry.action == "clear" for entry in entries):
-        here = chain(life.context.keys(), life.graves)
+        here = chain(life.context.keys(), life.burial_log)
     gone = {key for key in here if (stored := window.memory.chunk(key)) is None or stored.chunk.deleted}
     if gone:
         window.drop(gone)
-        window.log.tell("deleted", keys=[named(key) for key in sorted(gone)], origin="elsewhere")
+        window.log.tell("deleted", keys=[key_to_json(key) for key in sorted(gone)], origin="elsewhere")
 
 
 def _take_back(window: Window, keys: Collection[ChunkKey]) -> None:
@@ -91,20 +93,20 @@ def _take_back(window: Window, keys: Collection[ChunkKey]) -> None:
         for key, entry in stored.items()
         if not entry.chunk.deleted and (entry.chunk.metadata or {}).get(WINDOW) == window.id and key not in life.context
     ]
-    with life.looking:
-        buried = life.graves.among(chunk.key for chunk in own)
+    with life.lock:
+        buried = life.burial_log.among(chunk.key for chunk in own)
         new = [chunk for chunk in own if chunk.key not in buried]
         for chunk in new:
-            life.graves.bury(BurialRecord(chunk.key, chunk.first_position, 0.0, _TAKEN_BACK, window.clock()))
+            life.burial_log.bury(BurialRecord(chunk.key, chunk.first_position, 0.0, _TAKEN_BACK, window.clock()))
         if new:
-            told = [{"key": named(one.key), "peak": 0, "code": "undeleted", "reason": _TAKEN_BACK} for one in new]
+            told = [{"key": key_to_json(one.key), "peak": 0, "code": "undeleted", "reason": _TAKEN_BACK} for one in new]
             window.log.tell("buried", chunks=told)
 
 
 def _place_anew(window: Window, turn: TurnKey) -> None:
     """A turn that has lost its beginning for ever begins with what is left of it."""
     context = window.life.context
-    with window.life.looking:
+    with window.life.lock:
         for chunk in context.of_turn(turn):
             stored = window.memory.chunk(chunk.key)
             if stored is not None:

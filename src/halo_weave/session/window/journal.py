@@ -30,7 +30,7 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
     supersedes: str | None = None
 
 
-class Written(msgspec.Struct, frozen=True, tag="written"):
+class JournalNote(msgspec.Struct, frozen=True, tag="written"):
     """`marks` are those that the words have beyond the exchange's own: by them a tool's words are known."""
 
     positions: tuple[str, ...]
@@ -39,7 +39,7 @@ class Written(msgspec.Struct, frozen=True, tag="written"):
     marks: dict[str, Any] = {}
 
     @classmethod
-    def of(cls, words: Sequence[Word], marks: dict[str, Any]) -> "Written":
+    def of(cls, words: Sequence[Word], marks: dict[str, Any]) -> "JournalNote":
         positions = tuple(text_of_number(word.position) for word in words)
         return cls(positions, tuple(word.id for word in words), tuple(word.text for word in words), marks)
 
@@ -47,7 +47,7 @@ class Written(msgspec.Struct, frozen=True, tag="written"):
         return map(Word, map(number_of_text, self.positions), self.ids, self.texts)
 
 
-Note = Begun | Written
+Note = Begun | JournalNote
 
 
 class Journal:
@@ -81,7 +81,7 @@ class Journal:
     def add_marked(self, words: Sequence[Word], marks: dict[str, Any]) -> None:
         """Words that are not the model's; noted down when this returns."""
         try:
-            self._note(Written.of(words, marks))
+            self._note(JournalNote.of(words, marks))
         except StoreError as error:
             _log.warning("Cannot write a tool result to the journal: %s", error)
 
@@ -131,7 +131,7 @@ class Journal:
         with self._lock:
             pending = list(self._pending)
         if pending:
-            self._note(Written.of(pending, {}))
+            self._note(JournalNote.of(pending, {}))
             with self._lock:
                 del self._pending[: len(pending)]
 
@@ -143,7 +143,7 @@ class Noted(NamedTuple):
     """What was begun and written of a reply."""
 
     begun: Begun | None
-    written: list[Written]
+    written: list[JournalNote]
 
 
 def noted(store: Store, window_id: str) -> dict[int, Noted]:

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.windows import BurialRecord, packed_brightness
-from halo_weave.session.window.burial_log import Graves
-from halo_weave.session.window.chunk_json import described, named
+from halo_weave.session.window.burial_log import BurialLog
+from halo_weave.session.window.chunk_json import chunk_to_json, key_to_json
 from halo_weave.session.window.events import EventLog
 from halo_weave.session.window.reviving import Reviver
 from halo_weave.weave import pruning
@@ -20,17 +20,17 @@ from halo_weave.weave.pruning import Burial, Holding, PruningPlan
 from halo_weave.weave.recent import newest_exchanges
 from halo_weave.weave.resurrection import Dormant, ResurrectionPlan, StartingBrightness
 from halo_weave.weave.settings import WeaveSettings
-from halo_weave.weave.worth import Said, worths
+from halo_weave.weave.worth import WorthInput, worths
 
 
-class Life:
-    """`looking` is held whenever something changes, so that who holds it sees a whole."""
+class LivingContext:
+    """`lock` is held whenever something changes, so that who holds it sees a whole."""
 
     def __init__(self, memory: Memory, window_id: str, log: EventLog, clock: Callable[[], datetime]) -> None:
         self.context = Context()
         self._current: frozenset[TurnKey] = frozenset()
-        self.looking = threading.RLock()
-        self.graves = Graves(memory, window_id, self.looking)
+        self.lock = threading.RLock()
+        self.burial_log = BurialLog(memory, window_id, self.lock)
         self._memory = memory
         self._log = log
         self._clock = clock
@@ -45,9 +45,9 @@ class Life:
 
     def begin_with(self, chunks: Iterable[LiveChunk], current: frozenset[TurnKey]) -> None:
         """Let just these live; what was buried or raised and is not saved yet never was."""
-        with self.looking:
+        with self.lock:
             self.context, self._current = Context(chunks), current
-            self.graves.note_saved()
+            self.burial_log.note_saved()
 
     @property
     def current(self) -> frozenset[TurnKey]:
@@ -126,7 +126,7 @@ class Life:
         """What is to be known of those chunks that could return, being neither living nor deleted."""
         found = {}
         asked = list(dict.fromkeys(keys))
-        graves = self.graves.among(asked)
+        graves = self.burial_log.among(asked)
         unknown = [key for key in asked if key not in self.context and key not in known]
         stored = {key: entry.chunk for key, entry in self._memory.chunks_by_keys(unknown).items()}
         for key in asked:
@@ -166,50 +166,50 @@ class Life:
             for revival in plan.revivals
             if revival.key in stored and not (chunk := stored[revival.key].chunk).deleted
         ]
-        with self.looking:
+        with self.lock:
             for revival, live in revived:
                 live.returned = revival.reason
                 self.context.add(live)
-            self.graves.exhume(revival.key for revival, _ in revived)
+            self.burial_log.exhume(revival.key for revival, _ in revived)
             if revived:
                 self._log.tell(
                     "resurrected",
-                    chunks=[{**described(live), "code": one.code, "reason": one.reason} for one, live in revived],
+                    chunks=[{**chunk_to_json(live), "code": one.code, "reason": one.reason} for one, live in revived],
                     skipped=[str(skipped) for skipped in plan.skipped],
                     skipped_groups=plan.skipped_groups,
                 )
 
     def add(self, chunks: Iterable[LiveChunk]) -> None:
-        with self.looking:
+        with self.lock:
             for chunk in chunks:
                 self.context.add(chunk)
 
     def drop(self, keys: Collection[ChunkKey]) -> list[LiveChunk]:
         """Take out what was deleted; gives what lived of it."""
-        with self.looking:
-            self.graves.exhume(keys)
+        with self.lock:
+            self.burial_log.exhume(keys)
             return [self.context.remove(key) for key in keys if key in self.context]
 
     def _worths(self) -> Sequence[float | None]:
         if self._settings.keeps_by == "brightness":
             return [None] * len(self.context)
-        said = [Said(one.key.role, tuple(token.text for token in one.tokens), one.peak) for one in self.context]
+        said = [WorthInput(one.key.role, tuple(token.text for token in one.tokens), one.peak) for one in self.context]
         return [float(worth) for worth in worths(said)]
 
     def _bury(self, burials: Sequence[Burial]) -> None:
         time = self._clock()
-        with self.looking:
+        with self.lock:
             for burial in burials:
                 chunk = self.context.remove(burial.key)
                 brightness = packed_brightness(chunk.brightness)
-                self.graves.bury(
+                self.burial_log.bury(
                     BurialRecord(burial.key, chunk.first_position, burial.peak, burial.reason, time, brightness)
                 )
             if burials:
                 self._log.tell(
                     "buried",
                     chunks=[
-                        {"key": named(one.key), "peak": round(one.peak), "code": one.code, "reason": one.reason}
+                        {"key": key_to_json(one.key), "peak": round(one.peak), "code": one.code, "reason": one.reason}
                         for one in burials
                     ],
                 )

@@ -13,11 +13,11 @@ from halo_weave.records.windows import WindowRecord
 from halo_weave.session.settings import is_usable
 from halo_weave.session.window.deleting import SUPERSEDED, delete_exchange
 from halo_weave.session.window.external_changes import take_news
-from halo_weave.session.window.journal import Begun, Noted, Written, noted
+from halo_weave.session.window.journal import Begun, JournalNote, Noted, noted
 from halo_weave.session.window.reviving import metadata_of
 from halo_weave.session.window.saved_chunks import SavedChunks
 from halo_weave.session.window.saved_window import SavedExchange, SavedWindow, decoded
-from halo_weave.session.window.window import Newest, Surroundings, Window
+from halo_weave.session.window.window import Newest, Window, WindowEnvironment
 from halo_weave.session.window.words import ChunkSizes, Word, cut
 from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS
 from halo_weave.weave.context import LiveChunk
@@ -32,14 +32,14 @@ def new_window_id() -> str:
     return secrets.token_hex(8)
 
 
-def new_window(around: Surroundings, name: str, window_id: str) -> Window:
+def new_window(around: WindowEnvironment, name: str, window_id: str) -> Window:
     window = Window(WindowRecord(window_id, checked_name(name), b"", 0, around.clock()), around, restore)
     window.news.entries()  # nothing of it is about a window that is empty
     window.save()
     return window
 
 
-def reopened(around: Surroundings, record: WindowRecord) -> Window:
+def reopened(around: WindowEnvironment, record: WindowRecord) -> Window:
     """The window as it was saved, with what was under way when its process ended."""
     window = Window(record, around, restore)
     _take_saved(window, record)
@@ -134,7 +134,7 @@ def _bring_all_to_end(window: Window, cut_off: Mapping[int, Noted]) -> None:
     window.embed_written()
 
 
-def _bring_to_end(window: Window, turn: int, begun: Begun, notes: Sequence[Written]) -> None:
+def _bring_to_end(window: Window, turn: int, begun: Begun, notes: Sequence[JournalNote]) -> None:
     user, assistant = TurnKey(number_of_text(begun.turn_user), "user"), TurnKey(turn, "assistant")
     question = _chunks(window, user)
     if not question:
@@ -158,7 +158,7 @@ def _bring_to_end(window: Window, turn: int, begun: Begun, notes: Sequence[Writt
         window.write(written)
         answer += written
         window.log.tell("notice", text="The last reply was interrupted; the text so far is kept.")
-    buried = window.life.graves.among(chunk.key for chunk in (*question, *answer))
+    buried = window.life.burial_log.among(chunk.key for chunk in (*question, *answer))
     window.life.add(
         window.life.reviver.alive(chunk, brightness=_FULL)
         for chunk in (*question, *answer)
@@ -169,7 +169,7 @@ def _bring_to_end(window: Window, turn: int, begun: Begun, notes: Sequence[Writt
         window.set_newest(Newest(user.turn, turn, max(ends), max(ends)))
 
 
-def _unwritten(notes: Sequence[Written], known: Collection[int]) -> Iterator[tuple[dict[str, Any], list[Word]]]:
+def _unwritten(notes: Sequence[JournalNote], known: Collection[int]) -> Iterator[tuple[dict[str, Any], list[Word]]]:
     """What was noted and is not in the memory: words of the model and of its tools by turns, each with its marks."""
     words = [(note.marks or _INTERRUPTED, word) for note in notes for word in note.words()]
     words.sort(key=lambda marked: marked[1].position)

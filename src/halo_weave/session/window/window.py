@@ -22,11 +22,11 @@ from halo_weave.records.numbers import text_of_number
 from halo_weave.records.tokens import Token
 from halo_weave.records.windows import WindowRecord
 from halo_weave.session.settings import WindowSettings, with_overrides
-from halo_weave.session.window.audit_cursor import News
-from halo_weave.session.window.chunk_json import described
+from halo_weave.session.window.audit_cursor import AuditCursor
+from halo_weave.session.window.chunk_json import chunk_to_json
 from halo_weave.session.window.events import Event, EventLog
 from halo_weave.session.window.journal import Journal
-from halo_weave.session.window.living_context import Life
+from halo_weave.session.window.living_context import LivingContext
 from halo_weave.session.window.reloading import bring_up_to_date, recover
 from halo_weave.session.window.reviving import Reviver
 from halo_weave.session.window.saved_window import SavedChunk, SavedExchange, SavedWindow, encoded
@@ -46,7 +46,7 @@ _PATIENCE_S = 0.5
 """So long somebody waits who finds the window busy: a pin or a deletion is over by then."""
 
 
-class Surroundings(NamedTuple):
+class WindowEnvironment(NamedTuple):
     """What windows of one program share."""
 
     engine: Engine
@@ -57,7 +57,7 @@ class Surroundings(NamedTuple):
     toolbox: Toolbox | None = None
 
 
-class Recorder(Protocol):
+class WindowRecorder(Protocol):
     """Takes down what the model saw and looked at; see `capture`."""
 
     def note_context(self, layout: Layout) -> None: ...
@@ -86,7 +86,7 @@ class Window:
     """Made by `opening`, which brings back what was saved, and does so again by `restore`."""
 
     def __init__(
-        self, record: WindowRecord, around: Surroundings, restore: Callable[["Window", WindowRecord], None]
+        self, record: WindowRecord, around: WindowEnvironment, restore: Callable[["Window", WindowRecord], None]
     ) -> None:
         self.restore = restore
         self._is_behind = False
@@ -97,15 +97,15 @@ class Window:
         self.toolbox = around.toolbox
         self.sizes = around.sizes
         self.log = EventLog()
-        self.news = News(self.memory.store)
-        self.life = Life(self.memory, record.id, self.log, self.clock)
+        self.news = AuditCursor(self.memory.store)
+        self.life = LivingContext(self.memory, record.id, self.log, self.clock)
         self._writing: list[Token] = []
         self._messages = 0
         self._messages_at_reflection = 0
         self._newest: Newest | None = None
         self._dropped: deque[list[LiveChunk]] = deque(maxlen=REMEMBERED_DELETIONS)
         self._tool_calls: deque[dict[str, Any]] = deque(maxlen=REMEMBERED_CALLS)
-        self._recorder: Recorder | None = None
+        self._recorder: WindowRecorder | None = None
         self.active_at = around.clock()
         self._unembedded: list[int] = []
         """Chunks of this window that were written and not given to be embedded yet."""
@@ -157,7 +157,7 @@ class Window:
     @property
     def tokens(self) -> int:
         """All tokens that the model would see, with frames and system prompt."""
-        with self.life.looking:
+        with self.life.lock:
             return self.life.size()
 
     @property
@@ -183,7 +183,7 @@ class Window:
         return self._tool_calls
 
     @property
-    def recorder(self) -> Recorder | None:
+    def recorder(self) -> WindowRecorder | None:
         return self._recorder
 
     @property
@@ -311,7 +311,7 @@ class Window:
         self._writing.append(token)
 
     def end_writing(self) -> None:
-        with self.life.looking:
+        with self.life.lock:
             self._writing.clear()
 
     def note_tool_call(self, entry: dict[str, Any]) -> None:
@@ -322,7 +322,7 @@ class Window:
         self._tool_calls.clear()
         self._tool_calls.extend(earlier_calls(self.life.context))
 
-    def record_with(self, recorder: Recorder | None) -> None:
+    def record_with(self, recorder: WindowRecorder | None) -> None:
         """Have everything that the model sees taken down, or no longer."""
         self._recorder = recorder
 
@@ -393,15 +393,15 @@ class Window:
 
     def state(self) -> dict[str, Any]:
         """Everything for somebody who begins to look: go on with the events after `event`."""
-        with self.life.looking:
+        with self.life.lock:
             return {
                 "event": self.log.last_number,
                 "id": self.id,
                 "name": self.name,
                 "doing": self._doing,
-                "chunks": [described(chunk) for chunk in self.life.context],
+                "chunks": [chunk_to_json(chunk) for chunk in self.life.context],
                 "writing": [token.text for token in self._writing],
-                "buried": len(self.life.graves),
+                "buried": len(self.life.burial_log),
                 "tokens": self.tokens,
                 "budget": self.budget,
                 "usable": self.usable_tokens,
@@ -425,8 +425,8 @@ class Window:
             )
         )
         record = msgspec.structs.replace(self._record, state=state, saved_at=self.clock())
-        with self.life.looking:
-            buried, raised = self.life.graves.unsaved()
+        with self.life.lock:
+            buried, raised = self.life.burial_log.unsaved()
             try:
                 version = self.memory.store.put_window(record, buried=buried, raised=raised)
             except StoreConflict as error:
@@ -434,7 +434,7 @@ class Window:
                     f"The window {self.name} was changed or deleted by another program at the same time. Check its "
                     "current state and try again."
                 ) from error
-            self.life.graves.note_saved()
+            self.life.burial_log.note_saved()
         self._record = msgspec.structs.replace(record, version=version)
 
     def close(self) -> None:
@@ -456,7 +456,7 @@ class Window:
         frames = ChatFrames(self.engine, self._prompt.of(self.settings), shows_times=self.settings.weave.show_times)
         reviver = Reviver(self.memory.store, self.engine, self.scorer)
         self.life.follow(self.settings.weave, self.budget, frames, reviver)
-        with self.life.looking:
+        with self.life.lock:
             for chunk in self.life.context:
                 if len(chunk.state) != self.scorer.lanes:
                     chunk.state = self.scorer.revived(len(chunk.tokens), chunk.peak)

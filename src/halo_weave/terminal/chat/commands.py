@@ -31,19 +31,19 @@ class Command(NamedTuple):
     takes_text: bool = False
 
 
-class Called(NamedTuple):
+class SlashCall(NamedTuple):
     name: str
     argument: str
 
 
-def called(text: str) -> Called | None:
+def called(text: str) -> SlashCall | None:
     """The command that a text is, known or not; None if it is to be said."""
     match = _COMMAND.fullmatch(text)
     if match is None:
         return None
     name, argument = match[1], (match[2] or "").strip()
     command = COMMANDS.get(name)
-    return None if "\n" in text and not (command and command.takes_text) else Called(name, argument)
+    return None if "\n" in text and not (command and command.takes_text) else SlashCall(name, argument)
 
 
 def help_lines() -> Iterator[str]:

@@ -7,7 +7,7 @@ from halo_weave.errors import HaloError
 from halo_weave.session.turn.turn import send
 from halo_weave.terminal import output
 from halo_weave.terminal.chat.answering import counting_interrupts
-from halo_weave.terminal.chat.commands import COMMANDS, Called, called, help_lines
+from halo_weave.terminal.chat.commands import COMMANDS, SlashCall, called, help_lines
 from halo_weave.terminal.chat.open_chat import OpenChat
 
 
@@ -32,7 +32,7 @@ def converse(chat: OpenChat, messages: Iterable[str]) -> None:
             output.notice(f"halo-weave: {error}")
 
 
-def _obey(chat: OpenChat, called: Called) -> None:
+def _obey(chat: OpenChat, called: SlashCall) -> None:
     command = COMMANDS.get(called.name)
     if called.name == "help":
         output.write_line("\n".join(help_lines()))

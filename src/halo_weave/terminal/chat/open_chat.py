@@ -80,7 +80,7 @@ def window_in_words(window: Window) -> str:
     if not window.messages and not len(window.life.context):
         return f"New window {window.name}."
     living = counted(len(window.life.context), "chunk")
-    words = f"Window {window.name}: {living} in context, {len(window.life.graves):,} archived"
+    words = f"Window {window.name}: {living} in context, {len(window.life.burial_log):,} archived"
     last = _last_message(window)
     return f"{words}; last message {local_time(last)}." if last else f"{words}."
 

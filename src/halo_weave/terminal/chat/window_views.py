@@ -27,7 +27,7 @@ def graveyard(chat: OpenChat, argument: str) -> None:
     """What was buried last comes first."""
     if argument and not (argument.isdecimal() and argument.isascii() and len(argument) <= 9):
         raise InputError(f"{argument!r} is not a number; write how many chunks to show, such as /graveyard 20.")
-    graves = chat.window.life.graves
+    graves = chat.window.life.burial_log
     shown = graves.page(None, int(argument) if argument else _GRAVES_SHOWN)
     count = len(graves)
     if not count:
@@ -58,10 +58,10 @@ def stats(chat: OpenChat, _argument: str) -> None:
 
 
 def heat(chat: OpenChat, _argument: str) -> None:
-    with chat.window.life.looking:
+    with chat.window.life.lock:
         chunks = list(chat.window.life.context)
         positions = sorted(chunk.first_position for chunk in chunks)
-        counts = [gap.chunks if gap else 0 for gap in chat.window.life.graves.gaps(positions)]
+        counts = [gap.chunks if gap else 0 for gap in chat.window.life.burial_log.gaps(positions)]
         before = dict(zip(positions, counts[:-1], strict=True))
         buried = [*(before[chunk.first_position] for chunk in chunks), counts[-1]]
         lines = list(heat_map(chunks, buried, has_colours=output.has_styles(sys.stdout, os.environ)))
@@ -75,7 +75,7 @@ def _stats_in_words(chat: OpenChat) -> Iterator[tuple[str, str]]:
     yield "Window", f"{window.name}, {counted(window.messages, 'message')}"
     yield "Model", f"{window.engine.facts.name}, brightness by {window.scorer.name}"
     yield "Context", f"{life.size():,} tokens{budget}, {window.usable_tokens:,} usable"
-    yield "Chunks", f"{len(life.context):,} in context ({pinned:,} pinned), {len(life.graves):,} archived"
+    yield "Chunks", f"{len(life.context):,} in context ({pinned:,} pinned), {len(life.burial_log):,} archived"
     if figures := chat.showing.latest_stats:
         speed = tokens_per_second(figures)
         wrote = f"{figures['generated']:,} tokens" + (f", {speed:,.1f} tokens/s" if speed is not None else "")

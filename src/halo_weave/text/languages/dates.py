@@ -37,7 +37,7 @@ _LEAP_YEAR, _LEAP_DAYS_APART = 2000, 9
 _DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 
 
-class Span(NamedTuple):
+class TimeSpan(NamedTuple):
     """From a moment on and before another."""
 
     start: datetime
@@ -63,23 +63,23 @@ class Date(NamedTuple):
         date = cls(int(year) if year else None, month, int(day) if day else None)
         return date if date.in_year(date.year or _LEAP_YEAR, UTC) else None
 
-    def in_year(self, year: int, zone: tzinfo | None) -> Span | None:
+    def in_year(self, year: int, zone: tzinfo | None) -> TimeSpan | None:
         if not 1 <= year < 9999 or not 1 <= self.month <= 12:
             return None
         days = calendar.monthrange(year, self.month)[1]
         if self.day is not None and not 1 <= self.day <= days:
             return None
         start = datetime(year, self.month, self.day or 1, tzinfo=zone)
-        return Span(start, start + timedelta(days=1 if self.day else days))
+        return TimeSpan(start, start + timedelta(days=1 if self.day else days))
 
 
 class NamedTime(NamedTuple):
     """Either a date or a span that is known already."""
 
     date: Date | None
-    span: Span | None = None
+    span: TimeSpan | None = None
 
-    def latest(self, moment: datetime) -> Span | None:
+    def latest(self, moment: datetime) -> TimeSpan | None:
         """The latest one that had begun by then."""
         if self.date is None:
             return self.span
@@ -118,14 +118,14 @@ def _in_words(text: str) -> Iterator[Date]:
             yield date
 
 
-def _before(text: str, now: datetime) -> Iterator[Span]:
+def _before(text: str, now: datetime) -> Iterator[TimeSpan]:
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     for found in _AGO.finditer(text):
         count = int(found["count"]) if found["count"].isdecimal() else 1
         unit = _DAYS[found["unit"].lower()]
         if (count + 1) * unit < today.toordinal():
             middle = today - timedelta(days=count * unit)
-            yield Span(middle - timedelta(days=unit // 2), middle + timedelta(days=unit // 2 + 1))
+            yield TimeSpan(middle - timedelta(days=unit // 2), middle + timedelta(days=unit // 2 + 1))
     for found in _LAST.finditer(text):
         days = 1 if found["yesterday"] else 2 * _DAYS[found["unit"].lower()]
-        yield Span(today - timedelta(days=days), today)
+        yield TimeSpan(today - timedelta(days=days), today)

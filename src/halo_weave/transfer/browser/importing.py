@@ -7,13 +7,13 @@ from halo_weave.memory.store.protocol import FIRST_POSITION, Store
 from halo_weave.records.chunks import Chunk, Record
 from halo_weave.transfer.browser.export import FINGERPRINT, conversation_of
 from halo_weave.transfer.outcome import BATCH, Imported, Progress, ProgressCallback
-from halo_weave.transfer.reading import Source
+from halo_weave.transfer.reading import ImportSource
 from halo_weave.transfer.refusal import reason_of, refusal
 from halo_weave.transfer.renumbering import place
 
 
 def import_browser_export(
-    store: Store, source: Source, document: bytes, time: datetime, progress: ProgressCallback
+    store: Store, source: ImportSource, document: bytes, time: datetime, progress: ProgressCallback
 ) -> Imported:
     progress(Progress("reading", 0, None))
     try:

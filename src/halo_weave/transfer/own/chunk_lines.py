@@ -12,7 +12,7 @@ from halo_weave.records.roles import Role
 from halo_weave.transfer.file_values import in_utc, number_in_file, shallow
 
 
-class SaidLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+class ChunkLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     turn: str
     index: int
     role: Role
@@ -24,8 +24,8 @@ class SaidLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     metadata: dict[str, Any] | None = None
 
 
-def said_of_chunk(chunk: Chunk) -> dict[str, Any]:
-    """The fields of a `SaidLine`."""
+def export_chunk(chunk: Chunk) -> dict[str, Any]:
+    """The fields of a `ChunkLine`."""
     return {
         "turn": text_of_number(chunk.key.turn),
         "index": chunk.key.index,
@@ -39,7 +39,7 @@ def said_of_chunk(chunk: Chunk) -> dict[str, Any]:
     }
 
 
-def chunk_of_said(line: SaidLine, **deletion: Any) -> Chunk:
+def import_chunk(line: ChunkLine, **deletion: Any) -> Chunk:
     """`deletion` is what the line says of it beyond that."""
     return Chunk(
         key=ChunkKey(number_in_file(line.turn), line.index, line.role),

@@ -17,7 +17,7 @@ from halo_weave.records.notes import NotesRecord
 from halo_weave.records.notes_and_tree import KeptVersion
 from halo_weave.transfer.outcome import BATCH, Exported, LeftOut, Progress, ProgressCallback, no_progress
 from halo_weave.transfer.own.format import (
-    Header,
+    ExportHeader,
     header_of,
     line_of_audit,
     line_of_end,
@@ -70,7 +70,9 @@ def _export(store: Store, path: Path, now: datetime, overwrite: bool, progress: 
     return Exported(header.chunks, header.deleted_chunks, header.tokens, size)
 
 
-def _write_of_one_moment(store: Store, file: BinaryIO, path: Path, now: datetime, progress: ProgressCallback) -> Header:
+def _write_of_one_moment(
+    store: Store, file: BinaryIO, path: Path, now: datetime, progress: ProgressCallback
+) -> ExportHeader:
     for _ in range(_ATTEMPTS):
         file.seek(0)
         file.truncate()
@@ -86,7 +88,7 @@ def _write_of_one_moment(store: Store, file: BinaryIO, path: Path, now: datetime
     )
 
 
-def _write(stream: BinaryIO, header: Header, store: Store, progress: ProgressCallback) -> None:
+def _write(stream: BinaryIO, header: ExportHeader, store: Store, progress: ProgressCallback) -> None:
     stream.write(line_of_header(header))
     digest = new_digest()
     lines = itertools.chain(

@@ -17,7 +17,7 @@ from halo_weave.records.notes_and_tree import Kept
 from halo_weave.records.numbers import text_of_number
 from halo_weave.records.roles import Role
 from halo_weave.transfer.file_values import in_utc, number_in_file
-from halo_weave.transfer.own.chunk_lines import SaidLine, chunk_of_said, said_of_chunk
+from halo_weave.transfer.own.chunk_lines import ChunkLine, export_chunk, import_chunk
 from halo_weave.transfer.own.notes_and_tree import NotesLine, TreeLine, kept_of_line
 
 FORMAT = "halo-weave-export"
@@ -26,7 +26,7 @@ UNNUMBERED = 0
 """The number of an entry of the audit log that is on its way to another memory, which will give it one."""
 
 
-class Header(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ExportHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: str
     version: int
     program: str
@@ -50,7 +50,7 @@ class _Mark(msgspec.Struct):
     version: int
 
 
-class _ChunkLine(SaidLine, frozen=True, kw_only=True, tag_field="kind", tag="chunk"):
+class _ChunkLine(ChunkLine, frozen=True, kw_only=True, tag_field="kind", tag="chunk"):
     deleted: bool = False
     deleted_at: datetime | None = None
     undeleted_at: datetime | None = None
@@ -67,12 +67,12 @@ class _AuditLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fi
 
 
 _MARKS = msgspec.json.Decoder(_Mark)
-_HEADERS = msgspec.json.Decoder(Header)
+_HEADERS = msgspec.json.Decoder(ExportHeader)
 _LINES = msgspec.json.Decoder(_ChunkLine | _AuditLine | NotesLine | TreeLine | End)
 
 
-def header_of(stats: Stats, time: datetime) -> Header:
-    return Header(
+def header_of(stats: Stats, time: datetime) -> ExportHeader:
+    return ExportHeader(
         format=FORMAT,
         version=VERSION,
         program=__version__,
@@ -86,14 +86,14 @@ def header_of(stats: Stats, time: datetime) -> Header:
     )
 
 
-def line_of_header(header: Header) -> bytes:
+def line_of_header(header: ExportHeader) -> bytes:
     return msgspec.json.encode(header) + b"\n"
 
 
 def line_of_record(record: Record) -> bytes:
     chunk = record.chunk
     line = _ChunkLine(
-        **said_of_chunk(chunk),
+        **export_chunk(chunk),
         deleted=chunk.deleted,
         deleted_at=chunk.deleted_at,
         undeleted_at=chunk.undeleted_at,
@@ -124,13 +124,13 @@ def is_own_format(first_line: bytes) -> bool:
         return False
 
 
-def header_of_line(line: bytes) -> Header:
+def header_of_line(line: bytes) -> ExportHeader:
     if (version := _MARKS.decode(line).version) > VERSION:
         raise InputError(
             f"It has format version {version}, but this version of Halo Weave reads versions up to {VERSION}; update "
             "Halo Weave to import it."
         )
-    header: Header = _decoded(_HEADERS, line)
+    header: ExportHeader = _decoded(_HEADERS, line)
     if version < 1 or min(header.chunks, header.deleted_chunks, header.merged_chunks, header.tokens) < 0:
         raise InputError("It contains a number that is too small.")
     return header
@@ -156,7 +156,7 @@ def _audit_key(read: _AuditLine) -> ChunkKey | None:
 
 
 def _chunk(read: _ChunkLine) -> Chunk:
-    return chunk_of_said(
+    return import_chunk(
         read,
         deleted=read.deleted,
         deleted_at=None if read.deleted_at is None else in_utc(read.deleted_at),

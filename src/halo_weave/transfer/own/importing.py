@@ -18,7 +18,7 @@ from halo_weave.transfer.file_values import number_in_file
 from halo_weave.transfer.outcome import BATCH, Imported, Progress, ProgressCallback
 from halo_weave.transfer.own.format import (
     End,
-    Header,
+    ExportHeader,
     header_of_line,
     new_digest,
     read_line,
@@ -26,7 +26,7 @@ from halo_weave.transfer.own.format import (
 from halo_weave.transfer.own.notes_and_tree import KeptOrder
 from halo_weave.transfer.own.presence import is_present
 from halo_weave.transfer.own.staging import StagedLines
-from halo_weave.transfer.reading import LONGEST_LINE_BYTES, Source
+from halo_weave.transfer.reading import LONGEST_LINE_BYTES, ImportSource
 from halo_weave.transfer.refusal import reason_of, refusal
 
 _KEY_DIGEST_BYTES = 16
@@ -34,7 +34,7 @@ _LARGEST_GAP = 2**64
 """How far beyond all that the file names its next turn and position count: those were reserved and never used."""
 
 
-def import_own_format(store: Store, source: Source, first_line: bytes, progress: ProgressCallback) -> Imported:
+def import_own_format(store: Store, source: ImportSource, first_line: bytes, progress: ProgressCallback) -> Imported:
     reader = _Reader(source, first_line, progress)
     is_empty = store.stats().chunks == 0
     added = present = 0
@@ -113,7 +113,7 @@ class _Counts(NamedTuple):
 class _Reader:
     """Reads a file once, from its header to its end; when `chunks` is through, the file as a whole is sound."""
 
-    def __init__(self, source: Source, first_line: bytes, progress: ProgressCallback) -> None:
+    def __init__(self, source: ImportSource, first_line: bytes, progress: ProgressCallback) -> None:
         self._source = source
         self._progress = progress
         self._line_number = 1
@@ -121,7 +121,7 @@ class _Reader:
         self._kept_order = KeptOrder()
         self._end_turn = self._end_position = 0
         try:
-            self._header: Header = header_of_line(first_line)
+            self._header: ExportHeader = header_of_line(first_line)
             self.next_turn = number_in_file(self._header.next_turn)
             self.next_position = number_in_file(self._header.next_position)
         except InputError as error:

@@ -15,7 +15,7 @@ from halo_weave.records.tree import SnapshotChunk, TreeVersion
 from halo_weave.tools.notes.changes import decoded
 from halo_weave.tools.notes.notes import LARGEST_DOCUMENT_BYTES
 from halo_weave.transfer.file_values import in_utc
-from halo_weave.transfer.own.chunk_lines import SaidLine, chunk_of_said, said_of_chunk
+from halo_weave.transfer.own.chunk_lines import ChunkLine, export_chunk, import_chunk
 
 
 class NotesLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="notes"):
@@ -26,7 +26,7 @@ class NotesLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_fie
     document: str
 
 
-class SnapshotLine(SaidLine, frozen=True, kw_only=True):
+class SnapshotLine(ChunkLine, frozen=True, kw_only=True):
     similarity: float
 
 
@@ -57,7 +57,7 @@ def line_of_kept(kept: Kept) -> bytes:
             time=version.time.astimezone(UTC),
             origin=version.origin,
             content=version.content,
-            snapshot=[SnapshotLine(**said_of_chunk(one.chunk), similarity=one.similarity) for one in kept.snapshot],
+            snapshot=[SnapshotLine(**export_chunk(one.chunk), similarity=one.similarity) for one in kept.snapshot],
         )
     return msgspec.json.encode(line) + b"\n"
 
@@ -67,7 +67,7 @@ def kept_of_line(line: NotesLine | TreeLine) -> Kept:
         version = TreeVersion(
             line.path, line.version, in_utc(line.created), in_utc(line.time), line.origin, line.content
         )
-        return KeptVersion(version, [SnapshotChunk(chunk_of_said(one), one.similarity) for one in line.snapshot])
+        return KeptVersion(version, [SnapshotChunk(import_chunk(one), one.similarity) for one in line.snapshot])
     for text in (line.origin, line.command):
         require_whole_characters("the notes", text)
     if not isinstance(decoded(line.document), dict) or len(line.document.encode()) > LARGEST_DOCUMENT_BYTES:
