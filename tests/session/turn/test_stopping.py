@@ -15,6 +15,7 @@ from halo_weave.engine.echo import EchoEngine
 from halo_weave.session.actions import actions, reflection
 from halo_weave.session.actions.reflection import Reflecting
 from halo_weave.session.hub import Hub
+from halo_weave.session.turn import tool_rounds
 from halo_weave.session.turn.turn import continue_reply, send
 from halo_weave.session.turn.turn_state import Reply
 from halo_weave.session.window.events import Event
@@ -138,7 +139,8 @@ def test_what_is_found_after_a_stop_does_not_return(tmp_path: Path, monkeypatch:
 
 def test_a_stop_ends_a_tool_call_under_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However long the tool may take, nobody waits for it, and the reply is kept up to the call."""
-    settings = tools(SEARCHING, seconds=600.0)
+    monkeypatch.setattr(tool_rounds, "CALL_TIMEOUT_S", 600.0)
+    settings = tools(SEARCHING)
     with hub_with_tools(tmp_path / "halo.db", settings=settings, engine=CallingEngine()) as hub:
         window, may_end = hub.open("main"), threading.Event()
         assert window.toolbox is not None
@@ -189,7 +191,8 @@ def test_whoever_ends_reflection_ends_a_summary_that_would_never_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reflection, "_LOOK_EVERY_S", 0.01)
-    settings = with_section(PLAIN, "reflection", is_on=True, after_minutes=30.0, after_messages=1)
+    monkeypatch.setattr(reflection, "AFTER_MESSAGES", 1)
+    settings = with_section(PLAIN, "reflection", is_on=True, after_minutes=30.0)
     clock = Clock()
     with opened_hub(tmp_path / "halo.db", WaitingEngine(), settings, clock=clock) as hub:
         window, has_begun = answering(hub, "river")
