@@ -8,8 +8,8 @@ import pytest
 import halo_weave
 
 PUBLIC = {
-    "engine": """Abilities Ability Attention AttentionChoice Cancellation Engine EngineContext FinishReason GenerationSettings
-        ModelFacts Placed SpecialTokens Step SyncReport Token""",
+    "engine": """Abilities Ability Attention AttentionChoice Cancellation Engine EngineContext FinishReason
+        GenerationSettings ModelFacts Placed SpecialTokens Step SyncReport Token""",
     "engine.kobold_client": "KoboldContext KoboldEngine Timeouts",
     "engine.openai_client": "OpenAIContext OpenAIEngine",
     "memory": "Embedder EmbedderSettings Hit Memory MemorySettings Store open_embedder open_memory",
