@@ -133,7 +133,12 @@ def test_a_difference_is_taken_question_by_question() -> None:
 
 @pytest.mark.parametrize(
     ("content", "complaint"),
-    [(b'{"type": "turn"}', "Line 1"), (b"\n\nnot json", "Line 3"), (b"", "no turns"), (b"\x1f\x8bbroken", "be read")],
+    [
+        (b'{"type": "turn"}', "Line 1"),
+        (b"\n\nnot json", "Line 3"),
+        (b"", "no turns"),
+        (b"\x1f\x8bbroken", "Cannot read the data file"),
+    ],
 )
 def test_data_of_another_form_is_refused_with_the_line(tmp_path: Path, content: bytes, complaint: str) -> None:
     path = tmp_path / "data.jsonl"

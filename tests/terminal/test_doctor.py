@@ -70,7 +70,7 @@ def test_a_missing_model_fails_with_its_name_and_the_way_out(
     missing = tmp_path / "missing.gguf"
     assert cli.main(["doctor", "--model", str(missing)]) == 1
     shown = capsys.readouterr().out
-    assert f"Chat does not work: Cannot read the model {missing}" in shown
+    assert f"Chat does not work: The model {missing}" in shown
     assert "What to do: choose an existing GGUF chat model with --model your.gguf" in shown
 
 

@@ -457,8 +457,8 @@ NOT_CHAT_MODELS = {
     "with a weight missing": "'blk.1.ffn_norm.weight'",
     "a text": "is not a GGUF file",
     "empty": "is not a GGUF file",
-    "missing": "Cannot read the model",
-    "a folder": "Cannot read the model",
+    "missing": "cannot be read",
+    "a folder": "cannot be read",
     "an embedding model": "cannot chat: it does not generate text token by token",
 }
 

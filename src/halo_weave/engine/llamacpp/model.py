@@ -110,6 +110,6 @@ def _require_gguf(path: Path) -> None:
         with path.open("rb") as file:
             magic = file.read(4)
     except OSError as error:
-        raise EngineUnavailable(f"Cannot read the model {path}: {error.strerror}.") from error
+        raise EngineUnavailable(f"The model {path} cannot be read: {error.strerror}.") from error
     if magic != _GGUF_MAGIC:
         raise EngineUnavailable(f"The model {path} is not a GGUF file.")
