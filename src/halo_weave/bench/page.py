@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -21,6 +20,7 @@ from halo_weave.engine.protocol import Attention, Placed
 from halo_weave.server.running import serving
 from halo_weave.server.runtime.program import Program, SettingsLayers
 from halo_weave.session.turn.turn import send
+from halo_weave.session.window.window import Window
 
 Notify = Callable[[str], None]
 LIVING_TOKENS, TOKENS_PER_S, MEASURED_S = 20_000, 30, 10
@@ -93,14 +93,14 @@ def _fill(folder: Path, wanted: int) -> int:
         while program.keeper.standing.state != "ready":
             time.sleep(0.05)
         window = program.hub.open("main")
-        while (living := _living(window.state()["chunks"])) < wanted:
+        while (living := _living(window)) < wanted:
             send(window, _SENTENCE * 20)
         program.close()
         return living
 
 
-def _living(chunks: Sequence[dict[str, Any]]) -> int:
-    return sum(len(chunk["pieces"]) for chunk in chunks)
+def _living(window: Window) -> int:
+    return sum(len(chunk.tokens) for chunk in window.life.context)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from halo_weave.session.actions.actions import edit_reply, merge
 from halo_weave.session.turn import tool_rounds
 from halo_weave.session.turn.turn import continue_reply, send
 from halo_weave.session.window.journal import Journal
+from halo_weave.session.window.window_state import window_state
 from halo_weave.session.window.words import Word
 from support.tool_windows import by_tools, events, hub_with_tools, tools
 from support.windows import (
@@ -65,8 +66,8 @@ def test_what_was_called_is_still_known_as_the_tools_words_when_the_window_is_op
     with hub_with_tools(path) as hub:
         window = hub.open("main")
         assert [chunk.text for chunk in by_tools(window)] == [RESULT]
-        (call,) = window.state()["tool_calls"]
-        assert call["name"] == "patch_notes"
+        (call,) = window_state(window).tool_calls
+        assert call.name == "patch_notes"
 
 
 def test_what_a_tool_said_is_not_merged_with_what_the_model_said(tmp_path: Path) -> None:

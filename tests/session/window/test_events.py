@@ -6,6 +6,7 @@ from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -15,6 +16,7 @@ from halo_weave.session.actions import actions
 from halo_weave.session.turn.turn import send
 from halo_weave.session.window.events import Event, EventLog
 from halo_weave.session.window.window import Window
+from halo_weave.session.window.window_state import window_state
 from support.windows import long_text, opened_hub, weave
 
 
@@ -80,15 +82,20 @@ def _key(chunk: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(chunk["key"].values())
 
 
+def state_of(window: Window) -> dict[str, Any]:
+    state: dict[str, Any] = msgspec.to_builtins(window_state(window))
+    return state
+
+
 @pytest.mark.parametrize("moment", [0, 1, 2, 5, 12, 30, 60, 90, 120, 10_000])
 def test_a_late_subscriber_knows_all_from_the_state_and_the_events_since(tmp_path: Path, moment: int) -> None:
     with opened_hub(tmp_path / "halo.db", EchoEngine([long_text(3)]), weave(budget_tokens=220)) as hub:
         window = hub.open("river")
-        states = [window.state()]
+        states = [state_of(window)]
 
         def join_at_its_moment(event: Event) -> None:
             if event.number == moment:
-                states.append(window.state())
+                states.append(state_of(window))
 
         window.log.listen(join_at_its_moment)
         send(window, "Tell me of rivers.")
@@ -103,7 +110,7 @@ def test_a_late_subscriber_knows_all_from_the_state_and_the_events_since(tmp_pat
             actions.resurrect(window, buried[0])
         follower = Follower(states[-1])
         follower.hear(window.log.since(follower.seen) or [])
-        final = window.state()
+        final = state_of(window)
         assert follower.seen == final["event"]
         assert follower.in_order() == final["chunks"]
         assert follower.writing == final["writing"] == []
@@ -113,7 +120,7 @@ def test_every_state_in_between_can_be_followed_to_the_next(tmp_path: Path) -> N
     with opened_hub(tmp_path / "halo.db", EchoEngine([long_text(3)]), weave(budget_tokens=150)) as hub:
         window = hub.open("river")
         states = []
-        window.log.listen(lambda _: states.append(window.state()))
+        window.log.listen(lambda _: states.append(state_of(window)))
         for _ in range(3):
             send(window, "Tell me of rivers.")
         for number, (before, after) in enumerate(itertools.pairwise(states)):

@@ -8,12 +8,13 @@ import msgspec
 from halo_weave.errors import InputError
 from halo_weave.records.numbers import text_of_number
 from halo_weave.server.api.graveyard import Gap, Grave, gaps, graves, graves_of
-from halo_weave.server.api.shapes import Key, KeyText
+from halo_weave.server.api.shapes import KeyText
 from halo_weave.server.http.endpoints import Call, Endpoint, key_of_text
 from halo_weave.server.http_errors import NotFound
 from halo_weave.server.runtime.feed import Feed
 from halo_weave.session.actions import actions
 from halo_weave.session.window.chunk_json import key_to_json
+from halo_weave.session.window.window_state import Key
 
 T = TypeVar("T")
 _MOST_KEYS = 10_000

@@ -9,11 +9,11 @@ import msgspec
 
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.windows import BurialPlace, BurialRecord
-from halo_weave.server.api.shapes import Key
 from halo_weave.server.runtime.deletions import DeletionMark
 from halo_weave.server.runtime.program import Program
 from halo_weave.session.window.chunk_json import key_to_json
 from halo_weave.session.window.window import Window
+from halo_weave.session.window.window_state import Key
 
 SHOWN_KEYS = 100
 

@@ -11,12 +11,13 @@ from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.numbers import number_of_text
 from halo_weave.records.roles import Role
 from halo_weave.server.api import status
-from halo_weave.server.api.shapes import Key, Status
+from halo_weave.server.api.shapes import Status
 from halo_weave.server.http.endpoints import Call, Endpoint
 from halo_weave.server.http_errors import NotFound, TooLarge
 from halo_weave.server.runtime.jobs import Job, JobHandle
 from halo_weave.server.runtime.program import Program
 from halo_weave.session.window.chunk_json import key_to_json, stored_chunk_to_json
+from halo_weave.session.window.window_state import Key
 
 _MOST_RENDERED_CHARACTERS = 2_000_000
 

@@ -6,7 +6,6 @@ import msgspec
 
 from halo_weave.records.numbers import text_of_number
 from halo_weave.records.tree import SnapshotChunk
-from halo_weave.server.api.shapes import Key
 from halo_weave.server.api.tree_shapes import (
     Deleting,
     EntryQuery,
@@ -27,6 +26,7 @@ from halo_weave.server.api.tree_shapes import (
 from halo_weave.server.http.endpoints import Call, Endpoint
 from halo_weave.server.http_errors import NotFound
 from halo_weave.session.window.chunk_json import key_to_json
+from halo_weave.session.window.window_state import Key
 from halo_weave.tools.tree.tree import Entry, MemoryTree, Saved, TreeNode, UnknownPath
 
 ORIGIN = "page"

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 
 from halo_weave.records.roles import Role
-from halo_weave.server.api.shapes import Key
+from halo_weave.session.window.window_state import Key
 from halo_weave.tools.tree.tree import CONTEXT_TOKENS, RECENCY_BIAS
 
 PathText = Annotated[str, msgspec.Meta(max_length=2000)]

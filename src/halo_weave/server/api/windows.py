@@ -9,13 +9,14 @@ from halo_weave import paths
 from halo_weave.errors import InputError
 from halo_weave.records.numbers import number_of_text, text_of_number
 from halo_weave.server.api import status
-from halo_weave.server.api.shapes import KeyText, LongText, WindowEntry, WindowState
+from halo_weave.server.api.shapes import KeyText, LongText, WindowEntry
 from halo_weave.server.http.endpoints import Call, Endpoint
 from halo_weave.session.actions import actions, reflection
 from halo_weave.session.actions.capture import Capture, start_capture, stop_capture
 from halo_weave.session.turn import turn
 from halo_weave.session.turn.capacity import require_room
 from halo_weave.session.window.restoring import checked_name
+from halo_weave.session.window.window_state import WindowState
 
 Name = Annotated[str, msgspec.Meta(max_length=1000)]
 
@@ -64,7 +65,7 @@ def _list(call: Call) -> list[WindowEntry]:
     return status.windows(call.program)
 
 
-def _new(call: Call) -> dict[str, Any]:
+def _new(call: Call) -> WindowState:
     name = checked_name(call.body.name)
     if any(outline.name == name for outline in call.program.memory.store.windows()):
         raise InputError(f"A window named {name} already exists.")
@@ -73,11 +74,11 @@ def _new(call: Call) -> dict[str, Any]:
     return call.program.feed(window).state()
 
 
-def _state(call: Call) -> dict[str, Any]:
+def _state(call: Call) -> WindowState:
     return call.program.feed(call.window).state()
 
 
-def _change(call: Call) -> dict[str, Any]:
+def _change(call: Call) -> WindowState:
     feed, change = call.feed, call.body
     call.program.hub.change(feed.window, name=change.name, overrides=change.overrides)
     feed.tell_filling()

@@ -154,7 +154,7 @@ class Sockets:
 
 def _encoded_state(feed: Feed) -> tuple[int, bytes]:
     state = feed.state()
-    return state["event"], msgspec.json.encode({"state": state})
+    return state.event, msgspec.json.encode({"state": state})
 
 
 def _number(text: str) -> int | None:

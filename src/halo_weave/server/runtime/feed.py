@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.records.chunks import ChunkKey
-from halo_weave.records.numbers import text_of_number
 from halo_weave.server.http_errors import Behind
 from halo_weave.server.runtime.loop_notifier import LoopNotifier
 from halo_weave.server.runtime.turn_queue import TurnQueue
 from halo_weave.session.turn.turn_state import Figures
 from halo_weave.session.window.context_usage import context_usage
 from halo_weave.session.window.events import Event, Kind
-from halo_weave.session.window.window import Newest, Window
+from halo_weave.session.window.window import Window
+from halo_weave.session.window.window_state import WindowState, window_state
 
 HISTORY = 64
 _CHANGING: frozenset[Kind] = frozenset(
@@ -70,24 +70,15 @@ class Feed:
         if any(event.kind in _CHANGING for event in events):
             raise Behind("This tab is out of date: the conversation has changed. Check it and try again.")
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> WindowState:
         """Everything; go on with the events after `event`."""
-        window = self.window
-        with window.life.lock:
-            state = window.state()
-            newest = window.newest
-            return {
-                **state,
-                **context_usage(window),
-                "event": state["event"] + self._shift,
-                # Only of a turn: its end is told, that of a moment's work like pinning is not.
-                "doing": state["doing"] if self._turns.is_busy(window) else "",
-                "writing_turn": text_of_number(newest.turn_assistant) if window.writing and newest else None,
-                "newest": newest and _named(newest),
-                "queue": self._turns.place(window),
-                "stats": self._figures,
-                "is_captured": window.recorder is not None,
-            }
+        return window_state(
+            self.window,
+            first_event=self._shift,
+            is_answering=self._turns.is_busy(self.window),
+            queue=self._turns.place(self.window),
+            stats=self._figures,
+        )
 
     def tell_filling(self) -> None:
         """After something was changed by hand."""
@@ -126,10 +117,3 @@ def _places(chunks: Sequence[tuple[ChunkKey, int]]) -> dict[ChunkKey, tuple[int,
         places[key] = (start, start + tokens)
         start += tokens
     return places
-
-
-def _named(newest: Newest) -> dict[str, str]:
-    return {
-        "turn_user": text_of_number(newest.turn_user),
-        "turn_assistant": text_of_number(newest.turn_assistant),
-    }

@@ -23,7 +23,6 @@ from halo_weave.records.tokens import Token
 from halo_weave.records.windows import WindowRecord
 from halo_weave.session.settings import WindowSettings, with_overrides
 from halo_weave.session.window.audit_cursor import AuditCursor
-from halo_weave.session.window.chunk_json import chunk_to_json
 from halo_weave.session.window.events import Event, EventLog
 from halo_weave.session.window.journal import Journal
 from halo_weave.session.window.living_context import LivingContext
@@ -390,25 +389,6 @@ class Window:
             with self.working("being set"):
                 self._defaults = settings
                 self._apply_settings()
-
-    def state(self) -> dict[str, Any]:
-        """Everything for somebody who begins to look: go on with the events after `event`."""
-        with self.life.lock:
-            return {
-                "event": self.log.last_number,
-                "id": self.id,
-                "name": self.name,
-                "doing": self._doing,
-                "chunks": [chunk_to_json(chunk) for chunk in self.life.context],
-                "writing": [token.text for token in self._writing],
-                "buried": len(self.life.burial_log),
-                "tokens": self.tokens,
-                "budget": self.budget,
-                "usable": self.usable_tokens,
-                "messages": self.messages,
-                "overrides": dict(self._overrides),
-                "tool_calls": list(self._tool_calls),
-            }
 
     def save(self) -> None:
         """Keep which chunks live and how bright, and what was buried; the words are in the memory already."""
