@@ -25,10 +25,13 @@ from halo_weave.memory.search.search import Hit
 from halo_weave.memory.search.searchers import Searcher, Searchers
 from halo_weave.memory.search.settings import SearchSettings
 from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.memory.store.notes import NotesStore
 from halo_weave.memory.store.protocol import Store
+from halo_weave.memory.store.tree import TreeStore
+from halo_weave.memory.store.windows import WindowStore
 from halo_weave.memory.vectors.index import EXACT_UP_TO_CHUNKS, vector_file_name
 from halo_weave.memory.vectors.unit import Vectors
-from halo_weave.records.chunks import Changed, Chunk, ChunkKey, PlacedToken, Reservation, Stats, Stored
+from halo_weave.records.chunks import AuditEntry, Chunk, ChunkKey, PlacedToken, Reservation, Stats, Stored
 from halo_weave.records.damage import Repaired
 from halo_weave.records.roles import Role
 
@@ -80,12 +83,26 @@ class Memory:
         notice: Notice = no_notice,
     ) -> None:
         self.store = store
+        """For those who copy, check or change all of it, as transfer does. Everybody else uses what is below."""
         self._index_folder = index_folder
         self._notice = notice
         self._told: set[str] = set()
         self._choice = choice
         self._searchers = Searchers(store, choice, index_folder, search, exact_up_to_chunks=exact_up_to_chunks)
         self._queue = EmbeddingQueue(self.embed, lambda error: self._tell(str(error)))
+
+    @property
+    def window_store(self) -> WindowStore:
+        """Windows at rest, what they buried, and the journals of their replies."""
+        return self.store
+
+    @property
+    def notes_store(self) -> NotesStore:
+        return self.store
+
+    @property
+    def tree_store(self) -> TreeStore:
+        return self.store
 
     def reserve(self, tokens: int) -> Reservation:
         """A user's turn, its assistant's turn and `tokens` positions that nobody had or will have."""
@@ -239,6 +256,20 @@ class Memory:
 
     def tokens_by_positions(self, positions: Iterable[int], *, include_deleted: bool = False) -> list[PlacedToken]:
         return self.store.tokens_by_positions(positions, include_deleted=include_deleted)
+
+    def chunks_of_turns(self, turns: Iterable[int]) -> list[Stored]:
+        return self.store.chunks_of_turns(turns)
+
+    def next_index(self, turn: int, role: Role) -> int:
+        return self.store.next_index(turn, role)
+
+    def audit(self, after: int) -> list[AuditEntry]:
+        """Entries of the audit log after this one, in order; not all at once."""
+        return self.store.audit(after)
+
+    def serving_embedder(self) -> str | None:
+        """The embedder whose vectors the search uses."""
+        return self.store.serving_embedder()
 
     def stats(self) -> Stats:
         return self.store.stats()

@@ -64,7 +64,7 @@ class Hub:
             window = self._known(outline.id)
             if window is not None:
                 return window
-            record = self._around.memory.store.window(outline.id)
+            record = self._around.memory.window_store.window(outline.id)
             if record is None:
                 raise InputError(f"The window {name} has just been deleted.")
             return self._keep(reopened(self._around, record))
@@ -77,7 +77,7 @@ class Hub:
 
     def windows(self) -> list[WindowListing]:
         """Those that were saved last come first."""
-        outlines = self._around.memory.store.windows()
+        outlines = self._around.memory.window_store.windows()
         with self._lock:
             return [WindowListing(one.id, one.name, one.saved_at, one.id in self._open) for one in outlines]
 
@@ -122,7 +122,7 @@ class Hub:
             window = self._known(window_id)
             if window is not None:
                 self._close(window)
-            return self._around.memory.store.delete_window(window_id)
+            return self._around.memory.window_store.delete_window(window_id)
 
     def close(self) -> None:
         """Stops what is under way, and waits until it is kept."""
@@ -150,6 +150,6 @@ class Hub:
             return self._doors[window_id]
 
     def _find(self, name: str) -> WindowOutline | None:
-        outlines = self._around.memory.store.windows()
+        outlines = self._around.memory.window_store.windows()
         by_name = (one for one in outlines if one.name == name)
         return next(by_name, next((one for one in outlines if one.id == name), None))

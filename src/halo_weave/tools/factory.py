@@ -30,7 +30,7 @@ def opened_toolboxes(
     memory: Memory, settings: MemorySettings, clock: Callable[[], datetime] = utc_now
 ) -> Iterator[Toolboxes]:
     with closing(JqProcess()) as jq, closing(BundledVocabulary()) as vocabulary:
-        notes, tree = Notes(memory.store, jq, clock), MemoryTree(memory, clock)
+        notes, tree = Notes(memory.notes_store, jq, clock), MemoryTree(memory, clock)
         remembering = Remembering(vocabulary.tokenize, settings.chunk_min_tokens, settings.chunk_max_tokens)
         yield Toolboxes(
             notes,

@@ -56,14 +56,14 @@ class _Reviver(Reviver):
     """All chunks have the model's own tokens, and each is read and unpacked once."""
 
     def __init__(self, memory: StreamMemory, window: Window) -> None:
-        super().__init__(memory.store, window.engine, window.scorer)
-        self._memory = memory
+        super().__init__(memory, window.engine, window.scorer)
+        self._stream = memory
 
     def tokens(self, chunk: Chunk) -> tuple[list[Token], bool]:
-        return self._memory.tokens(chunk), False
+        return self._stream.tokens(chunk), False
 
     def turn_start(self, chunk: Chunk) -> int:
-        anchor = self._memory.chunk(ChunkKey(chunk.key.turn, ANCHOR, chunk.key.role))
+        anchor = self._stream.chunk(ChunkKey(chunk.key.turn, ANCHOR, chunk.key.role))
         return super().turn_start(chunk) if anchor is None else anchor.chunk.first_position
 
 

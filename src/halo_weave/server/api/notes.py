@@ -100,7 +100,7 @@ def _read(call: Call) -> NotesShape:
 def _version(call: Call) -> NotesShape:
     text = call.part("version")
     is_number = text.isascii() and text.isdecimal() and len(text) <= len(str(_LARGEST_VERSION))
-    record = call.program.memory.store.notes_version(int(text)) if is_number else None
+    record = call.program.memory.notes_store.notes_version(int(text)) if is_number else None
     if record is None:
         raise NotFound(f"The notes have no version {text[:40]}.")
     return _shape(record)

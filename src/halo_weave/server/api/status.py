@@ -20,7 +20,7 @@ def windows(program: Program) -> list[WindowEntry]:
     """Those that were saved last come first."""
     opened = {window.id: window for window in program.open_windows()}
     entries = []
-    outlines = program.memory.store.windows()
+    outlines = program.memory.window_store.windows()
     _forget_other_sizes(program, outlines)
     for outline in outlines:
         window = opened.get(outline.id)
@@ -58,7 +58,7 @@ def _engine(program: Program) -> EngineStatus:
 
 def _memory(program: Program) -> MemoryStatus:
     stats = program.memory.stats()
-    embedder = program.memory.store.serving_embedder()
+    embedder = program.memory.serving_embedder()
     found = stats.chunks - stats.deleted_chunks
     return MemoryStatus(
         chunks=stats.chunks,
@@ -83,7 +83,7 @@ def _saved_size(program: Program, outline: WindowOutline) -> SavedSize:
 
 def _read_size(program: Program, window_id: str) -> SavedSize:
     try:
-        record = program.memory.store.window(window_id)
+        record = program.memory.window_store.window(window_id)
         saved = None if record is None else decoded(record.state, record.name)
     except HaloError as error:
         return SavedSize(problem=str(error))

@@ -67,7 +67,7 @@ def _list(call: Call) -> list[WindowEntry]:
 
 def _new(call: Call) -> WindowState:
     name = checked_name(call.body.name)
-    if any(outline.name == name for outline in call.program.memory.store.windows()):
+    if any(outline.name == name for outline in call.program.memory.window_store.windows()):
         raise InputError(f"A window named {name} already exists.")
     window = call.program.hub.open(name)
     call.program.bulletin.tell("windows")

@@ -22,7 +22,7 @@ class Deletions:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self._news = AuditCursor(memory.store)
+        self._news = AuditCursor(memory)
         self._windows: dict[ChunkKey, str] = {}
         self._deletions: defaultdict[str, dict[ChunkKey, DeletionMark]] = defaultdict(dict)
         self._lock = threading.Lock()

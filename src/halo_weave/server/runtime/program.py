@@ -114,7 +114,7 @@ class Program:
         for window in self.open_windows():
             if window.id == window_id:
                 return window
-        if all(outline.id != window_id for outline in self.memory.store.windows()):
+        if all(outline.id != window_id for outline in self.memory.window_store.windows()):
             raise NotFound(f"There is no window {window_id[:40]}.")
         window = self.hub.open(window_id)
         self.bulletin.tell("windows")
@@ -158,10 +158,10 @@ class Program:
         for window in self.open_windows():
             if window.id == window_id:
                 self._still(window)
-        if not self.memory.store.window_version(window_id):
+        if not self.memory.window_store.window_version(window_id):
             raise NotFound(f"There is no window {window_id[:40]}.")
         if self._hub is None:
-            self.memory.store.delete_window(window_id)
+            self.memory.window_store.delete_window(window_id)
         else:
             self._hub.delete_by_id(window_id)
         self._forget(window_id)

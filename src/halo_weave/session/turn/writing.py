@@ -24,7 +24,7 @@ def write_alive(
     chunks = cut(
         [word for word in words if word.position not in taken],
         turn.assistant,
-        first_index=window.memory.store.next_index(*turn.assistant),
+        first_index=window.memory.next_index(*turn.assistant),
         time=turn.time,
         metadata=turn.metadata(marks),
         sizes=sizes or window.sizes,

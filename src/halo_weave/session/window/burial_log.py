@@ -36,23 +36,23 @@ class BurialLog(Mapping[ChunkKey, BurialRecord]):
 
     def __len__(self) -> int:
         with self._looking:
-            saved = self._memory.store.burials_by_keys(self._window_id, self._changed)
+            saved = self._memory.window_store.burials_by_keys(self._window_id, self._changed)
             added = sum(burial is not None for burial in self._changed.values())
-            return self._memory.store.count_burials(self._window_id) - len(saved) + added
+            return self._memory.window_store.count_burials(self._window_id) - len(saved) + added
 
     def among(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, BurialRecord]:
         """Those of these chunks that are buried."""
         asked = dict.fromkeys(keys)
         with self._looking:
             unchanged = [key for key in asked if key not in self._changed]
-            saved = self._memory.store.burials_by_keys(self._window_id, unchanged)
+            saved = self._memory.window_store.burials_by_keys(self._window_id, unchanged)
             found = {key: self._changed[key] if key in self._changed else saved.get(key) for key in asked}
         return {key: burial for key, burial in found.items() if burial is not None}
 
     def page(self, before: BurialPlace | None, limit: int) -> list[BurialRecord]:
         """The newest first; go on before the last one's `place`."""
         with self._looking:
-            saved = self._memory.store.burials(self._window_id, before=before, limit=limit + len(self._changed))
+            saved = self._memory.window_store.burials(self._window_id, before=before, limit=limit + len(self._changed))
             changed = dict(self._changed)
         unchanged = [burial for burial in saved if burial.key not in changed]
         added = [burial for burial in changed.values() if burial is not None]
@@ -68,7 +68,7 @@ class BurialLog(Mapping[ChunkKey, BurialRecord]):
             dividing = {burial.first_position: burial for burial in added if burial.first_position not in places}
         # Nobody has to wait: what is saved meanwhile divides the gaps already.
         bounds = sorted({*places, *dividing})
-        saved = self._memory.store.burial_gaps(self._window_id, bounds, keys=keys)
+        saved = self._memory.window_store.burial_gaps(self._window_id, bounds, keys=keys)
         found: list[BurialGap | None] = [None]
         for gap, bound in zip(saved, [*bounds, None], strict=True):
             found[-1] = _joined(found[-1], gap, keys)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import msgspec
 
 from halo_weave.errors import StoreError
-from halo_weave.memory.store.protocol import Store
+from halo_weave.memory.store.windows import WindowStore
 from halo_weave.records.numbers import number_of_text, text_of_number
 from halo_weave.session.window.words import Word
 from halo_weave.system.background import BackgroundThread
@@ -56,7 +56,7 @@ class Journal:
     A disk that fails is reported in the log and does not end the reply. What could not be noted down is tried again.
     """
 
-    def __init__(self, store: Store, window_id: str, turn: int) -> None:
+    def __init__(self, store: WindowStore, window_id: str, turn: int) -> None:
         self._store = store
         self._window_id = window_id
         self.turn = turn
@@ -146,7 +146,7 @@ class Noted(NamedTuple):
     written: list[JournalNote]
 
 
-def noted(store: Store, window_id: str) -> dict[int, Noted]:
+def noted(store: WindowStore, window_id: str) -> dict[int, Noted]:
     """By turn of the reply, in order of the notes, all that was not cleared."""
     found: dict[int, Noted] = {}
     for turn, payload in store.journal(window_id):

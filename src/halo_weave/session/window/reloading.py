@@ -44,14 +44,14 @@ def recover(window: "Window", error: BaseException) -> None:
 
 def bring_up_to_date(window: "Window") -> None:
     """Called before anything is done to a window, so that nothing is done in vain or to what is no longer there."""
-    if window.memory.store.window_version(window.id) != window.version:
+    if window.memory.window_store.window_version(window.id) != window.version:
         reload(window, notice="Another program changed this window; it has been reloaded.")
     elif window.is_behind:
         reload(window)
 
 
 def reload(window: "Window", notice: str = "") -> None:
-    record = window.memory.store.window(window.id)
+    record = window.memory.window_store.window(window.id)
     if record is None:
         raise StoreConflict(
             f"The window {window.name} was deleted, here or by another program; open a new one to continue."

@@ -43,7 +43,7 @@ def reopened(around: WindowEnvironment, record: WindowRecord) -> Window:
     """The window as it was saved, with what was under way when its process ended."""
     window = Window(record, around, restore)
     _take_saved(window, record)
-    _bring_all_to_end(window, noted(window.memory.store, window.id))
+    _bring_all_to_end(window, noted(window.memory.window_store, window.id))
     window.list_tool_calls()
     return window
 
@@ -56,7 +56,7 @@ def restore(window: Window, record: WindowRecord) -> None:
     lived = window.life.context.keys()
     _take_saved(window, record)
     if window.journal is not None:
-        all_noted, turn = noted(window.memory.store, window.id), window.journal.turn
+        all_noted, turn = noted(window.memory.window_store, window.id), window.journal.turn
         _bring_all_to_end(window, {turn: all_noted[turn]} if turn in all_noted else {})
     left = lived - window.life.context.keys()
     stored = window.memory.chunks_by_keys(left)
@@ -130,7 +130,7 @@ def _bring_all_to_end(window: Window, cut_off: Mapping[int, Noted]) -> None:
     if cut_off:
         window.save()
         for turn in cut_off:
-            window.memory.store.journal_clear(window.id, turn)
+            window.memory.window_store.journal_clear(window.id, turn)
     window.embed_written()
 
 
@@ -144,7 +144,7 @@ def _bring_to_end(window: Window, turn: int, begun: Begun, notes: Sequence[Journ
     answer = _chunks(window, assistant)
     known = {position for chunk in answer for position in range(chunk.first_position, chunk.end_position)}
     written: list[Chunk] = []
-    first_index = window.memory.store.next_index(*assistant)
+    first_index = window.memory.next_index(*assistant)
     for marks, words in _unwritten(notes, known):
         written += cut(
             words,

@@ -6,7 +6,7 @@ import numpy as np
 
 from halo_weave.engine.protocol import Engine
 from halo_weave.errors import EngineError, InputError
-from halo_weave.memory.store.protocol import Store
+from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.tokens import Token
 from halo_weave.weave.brightness.protocol import Scorer
@@ -21,8 +21,8 @@ TOOL = "tool"
 
 
 class Reviver:
-    def __init__(self, store: Store, engine: Engine, scorer: Scorer) -> None:
-        self._store = store
+    def __init__(self, memory: Memory, engine: Engine, scorer: Scorer) -> None:
+        self._memory = memory
         self._engine = engine
         self._scorer = scorer
 
@@ -86,7 +86,7 @@ class Reviver:
         marks = marks_of(chunk)
         if TOOL in marks:
             writer = (chunk.metadata or {}).get(WINDOW)
-            if all(outline.id != writer for outline in self._store.windows()):
+            if all(outline.id != writer for outline in self._memory.window_store.windows()):
                 del marks[TOOL]
         return marks
 
@@ -94,10 +94,10 @@ class Reviver:
         """The first position of a chunk's turn."""
         if chunk.key.index == ANCHOR:
             return chunk.first_position
-        anchor = self._store.chunk(ChunkKey(chunk.key.turn, ANCHOR, chunk.key.role))
+        anchor = self._memory.chunk(ChunkKey(chunk.key.turn, ANCHOR, chunk.key.role))
         if anchor is not None:
             return anchor.chunk.first_position
-        of_turn = self._store.chunks_of_turn(chunk.key.turn)
+        of_turn = self._memory.chunks_of_turn(chunk.key.turn)
         return min(entry.chunk.first_position for entry in of_turn if entry.chunk.key.role == chunk.key.role)
 
     def _can_read(self, tokens: list[Token], text: str) -> bool:

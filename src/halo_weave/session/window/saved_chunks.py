@@ -18,7 +18,7 @@ class SavedChunks:
         self._by_key = {key: entry.chunk for key, entry in stored.items()}
         # Of a turn that has lost chunks, all: they were merged into others, or it begins with another one now.
         incomplete = {key.turn for key in keys if key not in stored or _anchor(key) not in stored}
-        self._of_incomplete = [entry.chunk for entry in memory.store.chunks_of_turns(incomplete)] if incomplete else []
+        self._of_incomplete = [entry.chunk for entry in memory.chunks_of_turns(incomplete)] if incomplete else []
 
     def as_it_is_now(self, saved: SavedChunk) -> Chunk | None:
         """The chunk itself, or the one that it was merged into."""

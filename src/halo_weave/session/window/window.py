@@ -96,7 +96,7 @@ class Window:
         self.toolbox = around.toolbox
         self.sizes = around.sizes
         self.log = EventLog()
-        self.news = AuditCursor(self.memory.store)
+        self.news = AuditCursor(self.memory)
         self.life = LivingContext(self.memory, record.id, self.log, self.clock)
         self._writing: list[Token] = []
         self._messages = 0
@@ -268,7 +268,7 @@ class Window:
         supersedes: int | None = None,
     ) -> Journal:
         """Note down that this exchange begins, in the place of the one whose question is `supersedes`, if any."""
-        self._journal = Journal(self.memory.store, self.id, newest.turn_assistant)
+        self._journal = Journal(self.memory.window_store, self.id, newest.turn_assistant)
         self._journal.begin(newest.turn_user, time, dict(marks), supersedes=supersedes)
         return self._journal
 
@@ -408,7 +408,7 @@ class Window:
         with self.life.lock:
             buried, raised = self.life.burial_log.unsaved()
             try:
-                version = self.memory.store.put_window(record, buried=buried, raised=raised)
+                version = self.memory.window_store.put_window(record, buried=buried, raised=raised)
             except StoreConflict as error:
                 raise StoreConflict(
                     f"The window {self.name} was changed or deleted by another program at the same time. Check its "
@@ -434,7 +434,7 @@ class Window:
         self.settings = with_overrides(self._defaults, self._overrides)
         self.scorer = make_scorer(self.settings.brightness)
         frames = ChatFrames(self.engine, self._prompt.of(self.settings), shows_times=self.settings.weave.show_times)
-        reviver = Reviver(self.memory.store, self.engine, self.scorer)
+        reviver = Reviver(self.memory, self.engine, self.scorer)
         self.life.follow(self.settings.weave, self.budget, frames, reviver)
         with self.life.lock:
             for chunk in self.life.context:

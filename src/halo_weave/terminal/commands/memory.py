@@ -43,7 +43,7 @@ def stats(settings: Settings, *, as_json: bool) -> int:
     """A memory that is not there yet is an empty one, and is not made for this."""
     if settings.memory.file.exists():
         with opened_memory(settings) as memory:
-            found, serving, missing = memory.stats(), memory.store.serving_embedder(), memory.count_missing()
+            found, serving, missing = memory.stats(), memory.serving_embedder(), memory.count_missing()
     else:
         found, serving, missing = None, None, 0
     if as_json:

@@ -23,7 +23,7 @@ _STDIN = "-"
 @contextmanager
 def opened_notes(settings: Settings, *, may_be_new: bool = False) -> Iterator[Notes]:
     with opened_memory(settings, may_be_new=may_be_new) as memory, closing(JqProcess()) as jq:
-        yield Notes(memory.store, jq)
+        yield Notes(memory.notes_store, jq)
 
 
 def show(settings: Settings, version: int | None, *, as_json: bool) -> int:

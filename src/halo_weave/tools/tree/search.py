@@ -86,7 +86,7 @@ class TreeSearch:
         near = {
             path: sorted((one for one in ones if one.similarity > _NEAR), reverse=True) for path, ones in found.items()
         }
-        chunks = self._memory.store.tree_snapshot_chunks([one.id for ones in near.values() for one in ones])
+        chunks = self._memory.tree_store.tree_snapshot_chunks([one.id for ones in near.values() for one in ones])
         similarities = self._own_similarities(question, [entry for entry in entries if entry.path not in found])
         similarities |= {path: max(ones).similarity for path, ones in found.items()}
         return {path: max(0.0, similarity) for path, similarity in similarities.items()}, {
@@ -100,12 +100,12 @@ class TreeSearch:
         return _Question(words, None, None) if made is None else _Question(words, made[0], made[1][0])
 
     def _compared(self, root: str, question: _Question) -> Iterator[tuple[str, _Found]]:
-        known = self._memory.store.tree_vectors_under(root, question.embedder)
+        known = self._memory.tree_store.tree_vectors_under(root, question.embedder)
         if question.vector is not None and known.ids:
             values = (known.vectors @ question.vector).tolist()
             yield from zip(known.paths, map(_Found, values, known.ids), strict=True)
         if known.others:
-            chunks = self._memory.store.tree_snapshot_chunks([number for _, number in known.others])
+            chunks = self._memory.tree_store.tree_snapshot_chunks([number for _, number in known.others])
             renewed = self._renewed(question.embedder, list(chunks.values()))
             for path, number in known.others:
                 if number in chunks:
@@ -121,7 +121,7 @@ class TreeSearch:
         known = dict(zip(texts, made[1], strict=True))
         renewed = {one.id: known[one.text] for one in chunks if one.text in known}
         with suppress(StoreError):
-            self._memory.store.put_tree_vectors(embedder, renewed)
+            self._memory.tree_store.put_tree_vectors(embedder, renewed)
         return renewed
 
     def _own_similarities(self, question: _Question, entries: Sequence[TreeEntry]) -> dict[str, float]:
