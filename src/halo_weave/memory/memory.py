@@ -31,7 +31,7 @@ from halo_weave.memory.store.tree import TreeStore
 from halo_weave.memory.store.windows import WindowStore
 from halo_weave.memory.vectors.index import EXACT_UP_TO_CHUNKS, vector_file_name
 from halo_weave.memory.vectors.unit import Vectors
-from halo_weave.records.chunks import AuditEntry, Chunk, ChunkKey, PlacedToken, Reservation, Stats, Stored
+from halo_weave.records.chunks import AuditEntry, Changed, Chunk, ChunkKey, PlacedToken, Reservation, Stats, Stored
 from halo_weave.records.damage import Repaired
 from halo_weave.records.roles import Role
 
