@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from halo_weave.memory.search.search import Hit as Hit
     from halo_weave.memory.settings import MemorySettings as MemorySettings
     from halo_weave.memory.store.protocol import Store as Store
-
-__getattr__ = exported_from(
-    {
-        "Embedder": "halo_weave.memory.embedders.embedder",
-        "EmbedderSettings": "halo_weave.memory.embedders.embedder",
-        "open_embedder": "halo_weave.memory.embedders.embedder",
-        "Memory": "halo_weave.memory.memory",
-        "open_memory": "halo_weave.memory.memory",
-        "Hit": "halo_weave.memory.search.search",
-        "MemorySettings": "halo_weave.memory.settings",
-        "Store": "halo_weave.memory.store.protocol",
-    }
-)
+else:
+    __getattr__ = exported_from(
+        {
+            "Embedder": "halo_weave.memory.embedders.embedder",
+            "EmbedderSettings": "halo_weave.memory.embedders.embedder",
+            "open_embedder": "halo_weave.memory.embedders.embedder",
+            "Memory": "halo_weave.memory.memory",
+            "open_memory": "halo_weave.memory.memory",
+            "Hit": "halo_weave.memory.search.search",
+            "MemorySettings": "halo_weave.memory.settings",
+            "Store": "halo_weave.memory.store.protocol",
+        }
+    )

@@ -26,26 +26,26 @@ if TYPE_CHECKING:
     from halo_weave.records.tree import TreeVersion as TreeVersion
     from halo_weave.records.windows import BurialRecord as BurialRecord
     from halo_weave.records.windows import WindowRecord as WindowRecord
-
-__getattr__ = exported_from(
-    {
-        "AuditEntry": "halo_weave.records.chunks",
-        "Chunk": "halo_weave.records.chunks",
-        "ChunkKey": "halo_weave.records.chunks",
-        "Reservation": "halo_weave.records.chunks",
-        "Stats": "halo_weave.records.chunks",
-        "Stored": "halo_weave.records.chunks",
-        "utc_now": "halo_weave.records.chunks",
-        "NotesRecord": "halo_weave.records.notes",
-        "number_of_text": "halo_weave.records.numbers",
-        "text_of_number": "halo_weave.records.numbers",
-        "ROLES": "halo_weave.records.roles",
-        "Role": "halo_weave.records.roles",
-        "Token": "halo_weave.records.tokens",
-        "SnapshotChunk": "halo_weave.records.tree",
-        "TreeEntry": "halo_weave.records.tree",
-        "TreeVersion": "halo_weave.records.tree",
-        "BurialRecord": "halo_weave.records.windows",
-        "WindowRecord": "halo_weave.records.windows",
-    }
-)
+else:
+    __getattr__ = exported_from(
+        {
+            "AuditEntry": "halo_weave.records.chunks",
+            "Chunk": "halo_weave.records.chunks",
+            "ChunkKey": "halo_weave.records.chunks",
+            "Reservation": "halo_weave.records.chunks",
+            "Stats": "halo_weave.records.chunks",
+            "Stored": "halo_weave.records.chunks",
+            "utc_now": "halo_weave.records.chunks",
+            "NotesRecord": "halo_weave.records.notes",
+            "number_of_text": "halo_weave.records.numbers",
+            "text_of_number": "halo_weave.records.numbers",
+            "ROLES": "halo_weave.records.roles",
+            "Role": "halo_weave.records.roles",
+            "Token": "halo_weave.records.tokens",
+            "SnapshotChunk": "halo_weave.records.tree",
+            "TreeEntry": "halo_weave.records.tree",
+            "TreeVersion": "halo_weave.records.tree",
+            "BurialRecord": "halo_weave.records.windows",
+            "WindowRecord": "halo_weave.records.windows",
+        }
+    )

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from halo_weave.session.turn.turn import send as send
     from halo_weave.session.turn.turn_state import Reply as Reply
     from halo_weave.session.window.window import Window as Window
-
-__getattr__ = exported_from(
-    {
-        "Hub": "halo_weave.session.hub",
-        "WindowSettings": "halo_weave.session.settings",
-        "Reply": "halo_weave.session.turn.turn_state",
-        "continue_reply": "halo_weave.session.turn.turn",
-        "send": "halo_weave.session.turn.turn",
-        "Window": "halo_weave.session.window.window",
-    }
-)
+else:
+    __getattr__ = exported_from(
+        {
+            "Hub": "halo_weave.session.hub",
+            "WindowSettings": "halo_weave.session.settings",
+            "Reply": "halo_weave.session.turn.turn_state",
+            "continue_reply": "halo_weave.session.turn.turn",
+            "send": "halo_weave.session.turn.turn",
+            "Window": "halo_weave.session.window.window",
+        }
+    )

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from halo_weave.tools.notes.notes import Notes as Notes
     from halo_weave.tools.registry import Toolbox as Toolbox
     from halo_weave.tools.tree.tree import MemoryTree as MemoryTree
-
-__getattr__ = exported_from(
-    {
-        "Toolboxes": "halo_weave.tools.factory",
-        "opened_toolboxes": "halo_weave.tools.factory",
-        "Notes": "halo_weave.tools.notes.notes",
-        "Toolbox": "halo_weave.tools.registry",
-        "MemoryTree": "halo_weave.tools.tree.tree",
-    }
-)
+else:
+    __getattr__ = exported_from(
+        {
+            "Toolboxes": "halo_weave.tools.factory",
+            "opened_toolboxes": "halo_weave.tools.factory",
+            "Notes": "halo_weave.tools.notes.notes",
+            "Toolbox": "halo_weave.tools.registry",
+            "MemoryTree": "halo_weave.tools.tree.tree",
+        }
+    )

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from halo_weave.engine.echo import EchoEngine
-from halo_weave.session import tool_prompt
 from halo_weave.session.settings import ToolSettings
 from halo_weave.session.turn.turn import send
+from halo_weave.session.window import system_prompt
 from halo_weave.session.window.system_prompt import with_tools
 from halo_weave.tools.calls.tags import TagParser
 from halo_weave.tools.registry import Toolbox
@@ -89,7 +89,7 @@ def test_who_is_told(describe: str, trained: int, usable: int, is_told: bool, tm
 def test_a_tree_that_grows_does_not_make_the_model_read_everything_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tool_prompt, "MOST_TOKENS", 2000)
+    monkeypatch.setattr(system_prompt, "MOST_TOKENS", 2000)
     path = tmp_path / "halo.db"
     settings = tools(PLAIN, describe="always")
     replies = ["<tool>save_memory('Goals/Rome', 1)</tool>", "Saved.", "Yes."]
