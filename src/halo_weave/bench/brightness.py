@@ -1,7 +1,7 @@
 """What brightness costs: checking and scoring one step, alone and as a share of the model's own step."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from statistics import median
 from typing import Any, get_args
@@ -9,6 +9,7 @@ from typing import Any, get_args
 import msgspec
 import numpy as np
 
+from halo_weave.bench.progress import Progress
 from halo_weave.bench.texts import TokenStream
 from halo_weave.config import Settings
 from halo_weave.engine import Engine, GenerationSettings
@@ -22,8 +23,6 @@ STEPS = 500
 MODEL_STEPS = 32
 _SIGHTS = 16
 """More rows than a core's nearest caches hold, since in life the model has filled these with other things."""
-
-Progress = Callable[[str], None]
 
 
 def run(settings: Settings, on_progress: Progress = lambda _: None) -> dict[str, Any]:

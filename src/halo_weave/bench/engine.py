@@ -5,7 +5,7 @@ All figures are ratios of things measured in one run, interleaved, or distances 
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from statistics import median
 from typing import Any
 
@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from halo_weave.bench.progress import Progress
 from halo_weave.bench.texts import TokenStream
 from halo_weave.config import Settings
 from halo_weave.engine import Attention, GenerationSettings, Placed, Step, SyncReport
@@ -20,7 +21,6 @@ from halo_weave.engine.llamacpp.context import LlamaContext
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.errors import InputError
 
-Progress = Callable[[str], None]
 _Reply = Iterator[Step]
 
 CONTEXT_TOKENS = 2000

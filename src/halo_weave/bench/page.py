@@ -6,7 +6,7 @@ looks at other tokens.
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from halo_weave.bench.chromium import chromium
+from halo_weave.bench.progress import Progress
 from halo_weave.config import Settings
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.protocol import Attention, Placed
@@ -22,7 +23,6 @@ from halo_weave.server.runtime.program import Program, SettingsLayers
 from halo_weave.session.turn.turn import send
 from halo_weave.session.window.window import Window
 
-Notify = Callable[[str], None]
 LIVING_TOKENS, TOKENS_PER_S, MEASURED_S = 20_000, 30, 10
 _SENTENCE = "The lighthouse keeper wrote down the wind, the hour and the ships that passed the red buoy. "
 _SETTINGS = {"weave.resurrection": "false", "generation.max_tokens": "4000"}
@@ -56,7 +56,7 @@ class PageFigures(msgspec.Struct, frozen=True):
     longest_frame_ms: float
 
 
-def run(settings: Settings, notify: Notify, living_tokens: int = LIVING_TOKENS) -> PageFigures:
+def run(settings: Settings, notify: Progress, living_tokens: int = LIVING_TOKENS) -> PageFigures:
     del settings  # the page alone is measured
     with tempfile.TemporaryDirectory(prefix="halo-bench-") as name, chromium() as browser:
         folder = Path(name)

@@ -5,7 +5,7 @@ import sqlite3
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from halo_weave.bench.conversations import Conversations, Question, Turn, read_conversations
 from halo_weave.bench.intervals import interval
+from halo_weave.bench.progress import Progress
 from halo_weave.config import Settings
 from halo_weave.engine.llamacpp.library import load_library
 from halo_weave.engine.llamacpp.model import Model
@@ -36,7 +37,6 @@ from halo_weave.weave.resurrection import Candidate, Dormant, StartingBrightness
 BUDGETS = (512, 1024, 2048)
 FIRST_TURNS = (5, 10, 20)
 _WRITTEN_AT_ONCE = 500
-Progress = Callable[[str], None]
 EvidenceId = tuple[str, str]
 
 

@@ -2,7 +2,6 @@
 
 import shutil
 import tempfile
-from collections.abc import Callable
 from contextlib import ExitStack, closing
 from pathlib import Path
 from statistics import median
@@ -10,6 +9,7 @@ from statistics import median
 import msgspec
 
 from halo_weave import paths
+from halo_weave.bench.progress import Progress
 from halo_weave.bench.scale.made_up_memory import DATABASE, made_up_memory
 from halo_weave.config import Settings
 from halo_weave.engine.factory import open_engine
@@ -23,7 +23,6 @@ from halo_weave.session.turn.turn_state import Figures
 from halo_weave.session.window.words import ChunkSizes
 from halo_weave.weave.settings import WeaveSettings
 
-Notify = Callable[[str], None]
 REPLY_TOKENS = 200
 _WINDOW = WindowSettings(
     generation=GenerationSettings(max_tokens=REPLY_TOKENS, temperature=0.7, seed=1),
@@ -50,7 +49,7 @@ class TurnBenchFigures(msgspec.Struct, frozen=True):
     malformed_attention: int
 
 
-def run(settings: Settings, turns: int, notify: Notify, chunks: int) -> TurnBenchFigures:
+def run(settings: Settings, turns: int, notify: Progress, chunks: int) -> TurnBenchFigures:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="halo-bench-")))
         _copy_memory(folder, settings, chunks, notify)
@@ -70,7 +69,7 @@ def run(settings: Settings, turns: int, notify: Notify, chunks: int) -> TurnBenc
     return summary(measured, chunks)
 
 
-def _copy_memory(folder: Path, settings: Settings, chunks: int, notify: Notify) -> None:
+def _copy_memory(folder: Path, settings: Settings, chunks: int, notify: Progress) -> None:
     """The made-up memory is kept for other measurements, so turns are written to a copy."""
     with closing(open_embedder(settings.embedder)) as embedder:
         kept = made_up_memory(paths.cache_folder() / "bench-scale", chunks, embedder, notify)

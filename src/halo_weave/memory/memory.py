@@ -17,10 +17,10 @@ from halo_weave.errors import EmbedderError, HaloError
 from halo_weave.memory.embedders.choice import EmbedderChoice, Notice
 from halo_weave.memory.embedders.embedder import EmbedderSettings
 from halo_weave.memory.embedders.words_alone import WordsAlone
-from halo_weave.memory.embedding.indexing import BATCH, Progress, embedded_with
+from halo_weave.memory.embedding.indexing import BATCH, EmbeddingProgress, embedded_with
 from halo_weave.memory.embedding.queue import EmbeddingQueue
-from halo_weave.memory.embedding.reembedding import Progress as Reembedding
 from halo_weave.memory.embedding.reembedding import Reembedded, reembed
+from halo_weave.memory.embedding.reembedding import ReembeddingProgress as Reembedding
 from halo_weave.memory.search.search import Hit
 from halo_weave.memory.search.searchers import Searcher, Searchers
 from halo_weave.memory.search.settings import SearchSettings
@@ -139,7 +139,7 @@ class Memory:
         return sum(map(len, self._missing()))
 
     def embed_missing(
-        self, on_progress: Progress = lambda _: None, is_stopped: Callable[[], bool] = lambda: False
+        self, on_progress: EmbeddingProgress = lambda _: None, is_stopped: Callable[[], bool] = lambda: False
     ) -> int:
         """Embed all chunks that lack a vector; can be stopped, and goes on where it was."""
         return self._searchers.serving().indexer.embed_missing(on_progress, is_stopped)

@@ -13,7 +13,7 @@ class KeptVersion(NamedTuple):
     snapshot: list[SnapshotChunk]
 
 
-Kept = NotesRecord | KeptVersion
+NotesOrTreeRecord = NotesRecord | KeptVersion
 
 
 class RestoredKept(NamedTuple):

@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.engine.protocol import Attention
-from halo_weave.weave.brightness.protocol import Scorer, Sight
+from halo_weave.weave.brightness.protocol import Scorer, Sight, State
 from halo_weave.weave.brightness.validation import problem
-from halo_weave.weave.context import State
 from halo_weave.weave.layout import Layout
 from halo_weave.weave.living import TurnKey
 

@@ -11,11 +11,8 @@ from numpy.typing import NDArray
 
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.tokens import Token
-from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS
+from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS, State
 from halo_weave.weave.living import TurnKey, turn_of
-
-State = NDArray[np.float32]
-"""Rows of a scorer, one column per token; row 0 is the brightness."""
 
 
 @dataclass(slots=True)

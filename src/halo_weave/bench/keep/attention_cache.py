@@ -5,7 +5,7 @@ the tokens that chose a word of the assistant's; a row has an entry for each tok
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from zipfile import BadZipFile
@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.bench.keep.feeding import FedConversation
+from halo_weave.bench.progress import Progress
 from halo_weave.engine.protocol import Attention, Engine, Placed
 from halo_weave.errors import EngineError
 
-Progress = Callable[[str], None]
 _READ_AT_ONCE = 512
 _FORMAT = b"1"
 

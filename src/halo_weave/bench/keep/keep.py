@@ -19,7 +19,8 @@ from halo_weave.bench.keep import ranking
 from halo_weave.bench.keep.attention_cache import AttentionCache, Recording
 from halo_weave.bench.keep.feeding import FedConversation, feed_all
 from halo_weave.bench.keep.figures import SHARES, KeepOutcome, summary
-from halo_weave.bench.keep.ranking import Values
+from halo_weave.bench.keep.ranking import ChunkValues
+from halo_weave.bench.progress import Progress
 from halo_weave.config import Settings
 from halo_weave.engine.factory import open_engine
 from halo_weave.errors import InputError
@@ -28,8 +29,7 @@ from halo_weave.weave import pruning
 from halo_weave.weave.brightness import make_scorer
 
 CURVE = (10, 20, 25, 30, 40, 50, 60, 70, 80, 90)
-Progress = Callable[[str], None]
-Kept = NDArray[np.bool_]
+KeptMask = NDArray[np.bool_]
 
 
 class KeepQuestion(msgspec.Struct, frozen=True):
@@ -138,7 +138,7 @@ def questions_of(fed: Sequence[FedConversation], questions: Sequence[Question]) 
     return asked
 
 
-def kept(values: Values, sizes: NDArray[np.int64], share: float) -> Kept:
+def kept(values: ChunkValues, sizes: NDArray[np.int64], share: float) -> KeptMask:
     """The best until `share` percent of the tokens are used; what does not fit any more is passed over.
 
     Of equals the newest is kept, as pruning does.
@@ -153,7 +153,10 @@ def kept(values: Values, sizes: NDArray[np.int64], share: float) -> Kept:
 
 
 def measure(
-    outcome: KeepOutcome, fed: FedConversation, asked: Sequence[KeepQuestion], orders: Mapping[str, Sequence[Values]]
+    outcome: KeepOutcome,
+    fed: FedConversation,
+    asked: Sequence[KeepQuestion],
+    orders: Mapping[str, Sequence[ChunkValues]],
 ) -> None:
     """Where an order has several variants, their mean counts."""
     sizes = fed.sizes
@@ -164,7 +167,9 @@ def measure(
                 outcome.add(name, share, float(np.mean([survived(one, sizes, context) for context in contexts])))
 
 
-def measure_pruned(outcome: KeepOutcome, fed: FedConversation, asked: Sequence[KeepQuestion], values: Values) -> None:
+def measure_pruned(
+    outcome: KeepOutcome, fed: FedConversation, asked: Sequence[KeepQuestion], values: ChunkValues
+) -> None:
     """The same by the rules of pruning, under which what lives keeps its anchors."""
     sizes, chunks = fed.sizes, fed.living(range(len(fed.chunks)), values)
     places = {chunk.key: place for place, chunk in enumerate(chunks)}
@@ -176,7 +181,7 @@ def measure_pruned(outcome: KeepOutcome, fed: FedConversation, asked: Sequence[K
             outcome.add("pruned", share, survived(one, sizes, context))
 
 
-def survived(asked: KeepQuestion, sizes: NDArray[np.int64], context: Kept) -> float:
+def survived(asked: KeepQuestion, sizes: NDArray[np.int64], context: KeptMask) -> float:
     """Percent of the evidence's tokens that were kept."""
     own = sizes[asked.evidence]
     return float(100 * own[context[asked.evidence]].sum() / own.sum())

@@ -14,13 +14,13 @@ import numpy as np
 from halo_weave.bench.conversations import Question
 from halo_weave.bench.intervals import interval, paired_difference
 from halo_weave.bench.keep.feeding import FedConversation
-from halo_weave.bench.keep.ranking import WORTH, Values, without
+from halo_weave.bench.keep.ranking import WORTH, ChunkValues, without
 from halo_weave.weave import pruning, worth
 from halo_weave.weave.brightness import NEW_BRIGHTNESS
 from halo_weave.weave.recent import newest_exchanges
 from halo_weave.weave.worth import WorthInput
 
-Order = Callable[[Sequence[WorthInput]], Values]
+Order = Callable[[Sequence[WorthInput]], ChunkValues]
 ORDERS: Mapping[str, Order] = {
     WORTH: worth.worths,
     **{f"without_{name}": partial(without, name) for name in worth.PARTS if name != "brightness"},
@@ -59,7 +59,7 @@ def measure(
     }
 
 
-def living_after(fed: FedConversation, order: Order, *, budget: int, recent_tokens: int) -> Values:
+def living_after(fed: FedConversation, order: Order, *, budget: int, recent_tokens: int) -> ChunkValues:
     """1 for each chunk that lives when all was said, 0 for the others; pruned after each exchange, as a window is."""
     alive: list[int] = []
     for _, exchange in groupby(range(len(fed.chunks)), lambda place: fed.exchange_of(fed.chunks[place].turn).start):

@@ -22,7 +22,7 @@ from halo_weave.weave.brightness import (
 )
 from halo_weave.weave.worth import WorthInput
 
-Values = NDArray[np.float64]
+ChunkValues = NDArray[np.float64]
 """One for each chunk; the largest are kept first, and of equals the newest."""
 
 SHUFFLES = 20
@@ -35,10 +35,10 @@ class Moment(msgspec.Struct, frozen=True):
 
     place: int
     chunks: int
-    peaks: Values
+    peaks: ChunkValues
 
 
-def scored(settings: ScorerSettings, fed: FedConversation, recording: Recording) -> dict[str, Values]:
+def scored(settings: ScorerSettings, fed: FedConversation, recording: Recording) -> dict[str, ChunkValues]:
     """The peak brightness of each chunk, by all scorers."""
     return {
         name: peaks_at_end(make_scorer(msgspec.structs.replace(settings, scorer=name)), fed, recording)
@@ -46,11 +46,11 @@ def scored(settings: ScorerSettings, fed: FedConversation, recording: Recording)
     }
 
 
-def worths(fed: FedConversation, peaks: Values) -> Values:
+def worths(fed: FedConversation, peaks: ChunkValues) -> ChunkValues:
     return worth.worths(said_in(fed, peaks))
 
 
-def ablated(fed: FedConversation, peaks: Values) -> dict[str, Values]:
+def ablated(fed: FedConversation, peaks: ChunkValues) -> dict[str, ChunkValues]:
     """Each part of the worth alone, and the worth without it."""
     said = said_in(fed, peaks)
     return {f"only_{name}": part(said) for name, part in worth.PARTS.items()} | {
@@ -58,12 +58,12 @@ def ablated(fed: FedConversation, peaks: Values) -> dict[str, Values]:
     }
 
 
-def without(name: str, said: Sequence[WorthInput]) -> Values:
+def without(name: str, said: Sequence[WorthInput]) -> ChunkValues:
     """The worth without one of its parts; what is taken away again would leave traces that decide between equals."""
     return sum((part(said) for other, part in worth.PARTS.items() if other != name), np.zeros(len(said)))
 
 
-def controls(fed: FedConversation, chance: np.random.Generator) -> dict[str, list[Values]]:
+def controls(fed: FedConversation, chance: np.random.Generator) -> dict[str, list[ChunkValues]]:
     """Several orders where chance has a part."""
     order = np.arange(len(fed.chunks), dtype=np.float64)
     by_user = np.array([chunk.role == "user" for chunk in fed.chunks], dtype=np.float64)
@@ -75,11 +75,11 @@ def controls(fed: FedConversation, chance: np.random.Generator) -> dict[str, lis
     }
 
 
-def said_in(fed: FedConversation, peaks: Values) -> list[WorthInput]:
+def said_in(fed: FedConversation, peaks: ChunkValues) -> list[WorthInput]:
     return [WorthInput(chunk.role, chunk.texts, float(peak)) for chunk, peak in zip(fed.chunks, peaks, strict=True)]
 
 
-def peaks_at_end(scorer: Scorer, fed: FedConversation, recording: Recording) -> Values:
+def peaks_at_end(scorer: Scorer, fed: FedConversation, recording: Recording) -> ChunkValues:
     peaks = np.full(len(fed.chunks), NEW_BRIGHTNESS)
     for moment in moments(scorer, fed, recording):
         peaks = moment.peaks

@@ -28,7 +28,7 @@ BUDGETED = tuple(name for name in TITLES if name != CEILING)
 SHARES = (0.25, 0.5)
 """Of the budget that may be filled by what lives when the question comes; the rest is for what returns."""
 _RESAMPLES = 1000
-Values = NDArray[np.float64]
+FigureValues = NDArray[np.float64]
 
 
 class MeasuredPolicies(NamedTuple):
@@ -87,7 +87,9 @@ def details(measured: MeasuredPolicies) -> Iterator[dict[str, Any]]:
                 }
 
 
-def gap_closed(floor: Values, ceiling: Values, policy: Values) -> tuple[float | None, tuple[float, float] | None]:
+def gap_closed(
+    floor: FigureValues, ceiling: FigureValues, policy: FigureValues
+) -> tuple[float | None, tuple[float, float] | None]:
     """How far a policy comes from floor to ceiling, in percent, with its interval; None where there is no such way."""
     chance = np.random.default_rng(1)
     if not len(floor) or (ceiling - floor).mean() <= 0:
@@ -185,7 +187,7 @@ def _at_shares(measured: MeasuredPolicies, budget: int) -> dict[str, Any]:
     }
 
 
-def _likelihoods(measured: MeasuredPolicies, policy: str, budget: int) -> Values:
+def _likelihoods(measured: MeasuredPolicies, policy: str, budget: int) -> FigureValues:
     rows = measured.rows(policy, budget)
     return np.array([row.log_likelihood for row in rows if row.log_likelihood is not None], dtype=np.float64)
 

@@ -19,7 +19,7 @@ from halo_weave.bench.policies import figures as policies_figures
 from halo_weave.bench.policies.outcomes import KeptOutcomes, code_in_use, digest_of, settings_in_use
 from halo_weave.bench.policies.pace import Pace, in_words, longest_first
 from halo_weave.bench.policies.workers import PolicyRun, measured, with_own_threads
-from halo_weave.bench.recall import Progress
+from halo_weave.bench.progress import Progress
 from halo_weave.config import Settings
 from halo_weave.errors import InputError
 from halo_weave.paths import cache_folder

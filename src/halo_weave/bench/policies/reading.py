@@ -14,8 +14,8 @@ from halo_weave.engine.protocol import Placed
 from halo_weave.errors import InputError
 from halo_weave.records.tokens import Token
 from halo_weave.session.window.window import Window
+from halo_weave.weave.brightness.protocol import State
 from halo_weave.weave.brightness_tracker import BrightnessTracker
-from halo_weave.weave.context import State
 from halo_weave.weave.layout import Layout, OpenTurn
 
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from halo_weave.bench.conversations import Conversations, Question, Turn, by_conversation
-from halo_weave.bench.recall import CachedEmbedder, ConversationStream, Progress, remember_all
+from halo_weave.bench.progress import Progress
+from halo_weave.bench.recall import CachedEmbedder, ConversationStream, remember_all
 from halo_weave.config import Settings
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.memory.embedders.choice import EmbedderChoice

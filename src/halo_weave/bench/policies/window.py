@@ -30,7 +30,7 @@ from halo_weave.weave.layout import Layout, OpenTurn
 from halo_weave.weave.living import ANCHOR, TurnKey
 from halo_weave.weave.recent import newest_exchanges
 
-Kept = Literal["newest", "sinks", "heavy", "chance", "bright"]
+KeptFirst = Literal["newest", "sinks", "heavy", "chance", "bright"]
 _HEAVY = ScorerSettings(scorer="cumulative")
 
 
@@ -47,7 +47,7 @@ class Keeping(NamedTuple):
     """What a policy keeps; if nothing returns, what lives may fill the whole budget. One that is not restrained fills
     the room with the best that is found."""
 
-    kept: Kept
+    kept: KeptFirst
     returns: bool
     is_restrained: bool = True
 

@@ -18,7 +18,7 @@ import msgspec
 from halo_weave.bench.conversations import Conversations
 from halo_weave.bench.policies.asking import Asking, FoundEvidence, Workshop
 from halo_weave.bench.policies.stream import StreamedChat, open_stream_memory, remember
-from halo_weave.bench.recall import Progress
+from halo_weave.bench.progress import Progress
 from halo_weave.config import Settings
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.engine.llamacpp.library import default_threads

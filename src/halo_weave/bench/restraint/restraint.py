@@ -6,7 +6,7 @@ Everything is measured in a new window of a memory that holds all conversations 
 import shutil
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from statistics import median
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from halo_weave.bench.conversations import read_conversations
+from halo_weave.bench.progress import Progress
 from halo_weave.bench.recall import CachedEmbedder, remember_all
 from halo_weave.bench.restraint.messages import MESSAGES
 from halo_weave.config import Settings
@@ -38,10 +39,9 @@ GREETING = "Hello!"
 _DATABASE = "halo.db"
 _WINDOW = WindowSettings(generation=GenerationSettings(max_tokens=32, temperature=0))
 _NO_END = 2**62
-Notify = Callable[[str], None]
 
 
-def run(settings: Settings, data: Path, repeats: int, notify: Notify) -> dict[str, Any]:
+def run(settings: Settings, data: Path, repeats: int, notify: Progress) -> dict[str, Any]:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="halo-bench-")))
         turns = _fill(folder / "full", settings, data, notify)
@@ -66,7 +66,7 @@ def run(settings: Settings, data: Path, repeats: int, notify: Notify) -> dict[st
     }
 
 
-def _fill(folder: Path, settings: Settings, data: Path, notify: Notify) -> int:
+def _fill(folder: Path, settings: Settings, data: Path, notify: Progress) -> int:
     folder.mkdir()
     conversations = read_conversations(data)
     with ExitStack() as stack:

@@ -8,7 +8,7 @@ import re
 import shutil
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from pydoc_data.topics import topics
@@ -16,6 +16,7 @@ from pydoc_data.topics import topics
 import msgspec
 import numpy as np
 
+from halo_weave.bench.progress import Progress
 from halo_weave.bench.scale.made_up_vectors import MadeUpVectors
 from halo_weave.bench.scale.made_up_words import MadeUpWords, words_by_frequency
 from halo_weave.engine.llamacpp.library import load_library
@@ -30,8 +31,6 @@ from halo_weave.memory.vectors.unit import Vectors
 from halo_weave.paths import bundled_minilm_folder, bundled_model_path
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.roles import Role
-
-Progress = Callable[[str], None]
 
 DATABASE = "halo.db"
 QUESTIONS = 250

@@ -6,7 +6,7 @@ nothing else, and what the search finds is held against a comparison with all ve
 
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from halo_weave.bench.progress import Progress
 from halo_weave.bench.recall import CachedEmbedder
 from halo_weave.bench.scale.made_up_memory import MadeUpMemory, made_up_memory
 from halo_weave.bench.scale.tasks import READY, ReserveFigures, ReserveTask, SearchFigures, SearchTask
@@ -26,8 +27,6 @@ from halo_weave.memory.vectors.index import EXACT_UP_TO_CHUNKS
 from halo_weave.memory.vectors.nearest import Nearest, best_of
 from halo_weave.memory.vectors.unit import Vectors
 from halo_weave.paths import cache_folder
-
-Progress = Callable[[str], None]
 
 SIZES = (10_000, 100_000, 1_000_000)
 NEAREST = 50

@@ -32,7 +32,7 @@ class SkippedAttention:
         self.events: Counter[str] = Counter()
 
 
-class Work(NamedTuple):
+class RunningRequest(NamedTuple):
     """A call under way: the id by which the server knows it, and what ends it."""
 
     request_id: str
@@ -95,16 +95,16 @@ class KoboldContext(ABC):
     ) -> Iterator[Step]: ...
 
     @contextmanager
-    def _working(self, cancellation: Cancellation | None) -> Iterator[Work]:
+    def _working(self, cancellation: Cancellation | None) -> Iterator[RunningRequest]:
         """A call that its caller's cancellation ends, and the closing of the context."""
         with linked(cancellation, self._closing) as ended, self._asking(ended) as work:
             yield work
 
     @contextmanager
-    def _asking(self, ended: Cancellation) -> Iterator[Work]:
+    def _asking(self, ended: Cancellation) -> Iterator[RunningRequest]:
         """The server is asked to abort the call when it is cancelled; EngineStopped if it is cancelled already."""
         ended.require_going_on("The request")
-        work = Work(uuid.uuid4().hex, ended)
+        work = RunningRequest(uuid.uuid4().hex, ended)
         with ended.on_cancel(lambda: self._connection.abort(work.request_id)):
             yield work
 

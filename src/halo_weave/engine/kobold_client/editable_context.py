@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from halo_weave.engine.cancellation import Cancellation, linked
 from halo_weave.engine.kobold_client.connection import Connection, ContextGone, RevisionUnknown
-from halo_weave.engine.kobold_client.context import KoboldContext, SkippedAttention, Work, take_position
+from halo_weave.engine.kobold_client.context import KoboldContext, RunningRequest, SkippedAttention, take_position
 from halo_weave.engine.kobold_client.reply_events import DoneSeen, ErrorSeen, ReplyEvent, TokenSeen, readable_events
 from halo_weave.engine.kobold_protocol.attention_codec import UnusableAttention, decode_array
 from halo_weave.engine.kobold_protocol.edit_script import apply_script, runs_of, script_between
@@ -88,7 +88,7 @@ class EditableContext(KoboldContext):
         self._require_open()
         self._require_room(len(self._tokens) + len(token_ids) + count)
 
-        def ask(work: Work) -> PreviewReply:
+        def ask(work: RunningRequest) -> PreviewReply:
             revision = self._bring_up_to_date(work)
             request = PreviewRequest(self._server.context_id, revision, list(token_ids), count, work.request_id)
             return self._connection.post(
@@ -135,7 +135,7 @@ class EditableContext(KoboldContext):
             yield last or Step(None, "", None, "stopped")
 
     def _start(
-        self, settings: GenerationSettings, positions: Iterator[int] | None, work: Work, stack: ExitStack
+        self, settings: GenerationSettings, positions: Iterator[int] | None, work: RunningRequest, stack: ExitStack
     ) -> tuple["_Reply", Iterator[ReplyEvent]]:
         first = take_position(positions, self._tokens)
         request = {
@@ -170,14 +170,16 @@ class EditableContext(KoboldContext):
         self._server.holds(held, extras.revision)
         self._tokens = [Placed(reply.positions.get(position, position), token_id) for position, token_id in held]
 
-    def _bring_up_to_date(self, work: Work) -> int:
+    def _bring_up_to_date(self, work: RunningRequest) -> int:
         """Make the server's context equal to ours, if it is not; the revision that it has then."""
         revision = self._server.revision
         if revision is None or self._server.tokens != self._tokens:
             revision = self._send(self._tokens, work).revision
         return revision
 
-    def _send(self, wanted: list[Placed], work: Work, *, clean: bool = False, observe: bool = False) -> SyncReply:
+    def _send(
+        self, wanted: list[Placed], work: RunningRequest, *, clean: bool = False, observe: bool = False
+    ) -> SyncReply:
         server = self._server
         if server.revision is None:
             request = SyncRequest(server.context_id, tokens=runs_of(wanted))

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from halo_weave.engine.cancellation import Cancellation, linked
 from halo_weave.engine.difference import common_prefix, difference
 from halo_weave.engine.kobold_client.connection import Connection
-from halo_weave.engine.kobold_client.context import KoboldContext, SkippedAttention, Work, take_position
+from halo_weave.engine.kobold_client.context import KoboldContext, RunningRequest, SkippedAttention, take_position
 from halo_weave.engine.kobold_client.reply_events import DoneSeen, ErrorSeen, PieceSeen, TokenSeen, readable_events
 from halo_weave.engine.kobold_client.vocabulary import RemoteVocabulary
 from halo_weave.engine.kobold_protocol.attention_codec import wants_layers
@@ -121,7 +121,7 @@ class ResentContext(KoboldContext):
             if not ended.is_cancelled:
                 raise
 
-    def _request(self, settings: GenerationSettings, max_length: int, work: Work) -> dict[str, object]:
+    def _request(self, settings: GenerationSettings, max_length: int, work: RunningRequest) -> dict[str, object]:
         ids = [token.token_id for token in self._tokens]
         request: dict[str, object] = {
             **sampling_fields(settings),

@@ -10,7 +10,7 @@ from typing import Any
 
 EvalCallback = ct.CFUNCTYPE(ct.c_bool, ct.c_void_p, ct.c_bool, ct.c_void_p)
 LogCallback = ct.CFUNCTYPE(None, ct.c_int, ct.c_char_p, ct.c_void_p)
-ProgressCallback = ct.CFUNCTYPE(ct.c_bool, ct.c_float, ct.c_void_p)
+LoadCallback = ct.CFUNCTYPE(ct.c_bool, ct.c_float, ct.c_void_p)
 
 FLASH_ATTENTION_AUTO = -1
 FLASH_ATTENTION_OFF = 0

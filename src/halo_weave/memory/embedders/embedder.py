@@ -13,7 +13,7 @@ from halo_weave.memory.embedders.openai import OpenAIEmbedder
 from halo_weave.memory.vectors.unit import Vectors
 from halo_weave.paths import bundled_minilm_folder, cache_folder
 
-Progress = Callable[[str], None]
+LoadingNotice = Callable[[str], None]
 """Takes a line for the person who waits."""
 EmbedderKind = Literal["minilm", "gguf", "openai"]
 
@@ -58,7 +58,7 @@ class Embedder(Protocol):
     def close(self) -> None: ...
 
 
-def open_embedder(settings: EmbedderSettings, on_progress: Progress | None = None) -> Embedder:
+def open_embedder(settings: EmbedderSettings, on_progress: LoadingNotice | None = None) -> Embedder:
     """The embedder that the settings ask for; `on_progress` hears of work that takes a while."""
     if settings.kind == "openai":
         return OpenAIEmbedder(settings.url, settings.model, settings.api_key)

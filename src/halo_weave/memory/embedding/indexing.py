@@ -13,7 +13,7 @@ from halo_weave.records.chunks import ChunkKey, Stored
 from halo_weave.records.roles import Role
 
 BATCH = 64
-Progress = Callable[[int], None]
+EmbeddingProgress = Callable[[int], None]
 """Takes the number of chunks embedded so far."""
 
 
@@ -49,7 +49,7 @@ class Indexer:
         return self.embed(stored)
 
     def embed_missing(
-        self, on_progress: Progress = lambda _: None, is_stopped: Callable[[], bool] = lambda: False
+        self, on_progress: EmbeddingProgress = lambda _: None, is_stopped: Callable[[], bool] = lambda: False
     ) -> int:
         """Embed all chunks that have no vector of this embedder yet; can be stopped, and goes on where it was."""
         done = after = 0

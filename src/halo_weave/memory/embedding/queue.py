@@ -8,7 +8,7 @@ from threading import Condition
 from halo_weave.errors import EmbedderError, HaloError
 from halo_weave.system.background import BackgroundThread, count_failure, failure_in_words
 
-Work = Callable[[list[int]], object]
+EmbedWork = Callable[[list[int]], object]
 """Embeds chunks by their ids."""
 AT_ONCE = 64
 _THREAD = "embedding"
@@ -27,7 +27,7 @@ class EmbeddingQueue:
     """
 
     def __init__(
-        self, work: Work, on_error: Callable[[HaloError], None], *, first_pause_s: float = _FIRST_PAUSE_S
+        self, work: EmbedWork, on_error: Callable[[HaloError], None], *, first_pause_s: float = _FIRST_PAUSE_S
     ) -> None:
         self._work = work
         self._on_error = on_error

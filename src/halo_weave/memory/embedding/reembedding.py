@@ -9,7 +9,7 @@ from halo_weave.memory.embedders.embedder import Embedder
 from halo_weave.memory.embedding.indexing import Indexer
 from halo_weave.memory.store.protocol import Store
 
-Progress = Callable[[int, int], None]
+ReembeddingProgress = Callable[[int, int], None]
 """Takes how many chunks have their vector, and how many are to have one."""
 
 
@@ -26,7 +26,9 @@ class Reembedded(msgspec.Struct, frozen=True):
         return self.missing == 0
 
 
-def reembed(store: Store, embedder: Embedder, on_progress: Progress, is_stopped: Callable[[], bool]) -> Reembedded:
+def reembed(
+    store: Store, embedder: Embedder, on_progress: ReembeddingProgress, is_stopped: Callable[[], bool]
+) -> Reembedded:
     """Embed what lacks a vector of `embedder`; once nothing does, it serves and the others' vectors are dropped.
 
     What was embedded stays when this is stopped, so that it goes on there when it is run again.

@@ -24,7 +24,7 @@ from halo_weave.records.roles import Role
 
 Ranks = dict[int, int]
 """Ranks from 1 by chunk id."""
-Values = NDArray[np.float64]
+Scores = NDArray[np.float64]
 
 
 class Scale(NamedTuple):
@@ -72,10 +72,10 @@ class Neighbourhood(NamedTuple):
     name may be rare in sentences and everywhere, or rare and all in one place."""
 
     ids: NDArray[np.int64]
-    frequencies: Values
-    shares: Values
-    part_shares: Values
-    similarities: Values
+    frequencies: Scores
+    shares: Scores
+    part_shares: Scores
+    similarities: Scores
 
 
 class Ranked(NamedTuple):
@@ -117,10 +117,10 @@ def fused(
     return sorted(ranked, key=lambda one: (-one.score, one.candidate.position))
 
 
-def word_weights(ids: NDArray[np.int64], surroundings: Neighbourhood, weights: Values) -> Values:
+def word_weights(ids: NDArray[np.int64], surroundings: Neighbourhood, weights: Scores) -> Scores:
     """The weights of the terms that stand in each of the chunks, added up."""
     stands_there = _gathered(surroundings.frequencies, surroundings.ids, ids, ALONE) > 0
-    total: Values = weights @ stands_there
+    total: Scores = weights @ stands_there
     return total
 
 
@@ -143,7 +143,7 @@ def diverse(scores: NDArray[np.float64], alike: NDArray[np.float32], share: floa
     return chosen
 
 
-def _from_surroundings(ids: NDArray[np.int64], known: Neighbourhood) -> Values:
+def _from_surroundings(ids: NDArray[np.int64], known: Neighbourhood) -> Scores:
     is_known = ~np.isnan(known.similarities)
     similarities = np.where(is_known, known.similarities, 0.0)
     scores = np.zeros(len(ids))
@@ -157,13 +157,13 @@ def _from_surroundings(ids: NDArray[np.int64], known: Neighbourhood) -> Values:
     return scores
 
 
-def _gathered(values: Values, known: NDArray[np.int64], ids: NDArray[np.int64], scale: Scale) -> Values:
+def _gathered(values: Scores, known: NDArray[np.int64], ids: NDArray[np.int64], scale: Scale) -> Scores:
     """The sum of what stands around each of the ids, by the weights of the scale."""
     steps, weights = (np.array(list(one)) for one in (scale.weights.keys(), scale.weights.values()))
     wanted = np.add.outer(steps, ids)
     places = _places(known, wanted)
     counted = np.where(known[places] == wanted, weights[:, np.newaxis], 0.0)
-    total: Values = np.einsum("...si,si->...i", values[..., places], counted)
+    total: Scores = np.einsum("...si,si->...i", values[..., places], counted)
     return total
 
 
@@ -171,7 +171,7 @@ def _places(known: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.intp
     return np.minimum(np.searchsorted(known, ids), len(known) - 1)
 
 
-def _standardised(values: Values) -> Values:
+def _standardised(values: Scores) -> Scores:
     """As standard deviations above the mean; what is not known is like the mean, and so is all if all are alike."""
     is_known = ~np.isnan(values)
     if not is_known.any():

@@ -64,7 +64,7 @@ from halo_weave.records.chunks import (
     utc_now,
 )
 from halo_weave.records.damage import Repaired, SetAside
-from halo_weave.records.notes_and_tree import Kept, RestoredKept
+from halo_weave.records.notes_and_tree import NotesOrTreeRecord, RestoredKept
 from halo_weave.records.numbers import key_of_number, require_number
 from halo_weave.records.roles import Role
 
@@ -213,7 +213,7 @@ class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
         self,
         records: Iterable[Record],
         audit: Iterable[AuditEntry],
-        kept: Iterable[Kept] = (),
+        kept: Iterable[NotesOrTreeRecord] = (),
         *,
         next_turn: int,
         next_position: int,

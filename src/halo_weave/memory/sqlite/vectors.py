@@ -13,7 +13,7 @@ from halo_weave.memory.sqlite.rows import checksum, require_sound
 from halo_weave.memory.sqlite.table import Table
 from halo_weave.records.chunks import VectorChanges, VectorMatrix
 
-Vector = NDArray[np.floating[Any]]
+StoredVector = NDArray[np.floating[Any]]
 _TYPES = ("float16", "float32")
 
 
@@ -40,7 +40,7 @@ def known_embedder(connection: sqlite3.Connection, name: str) -> KnownEmbedder |
 def put(
     connection: sqlite3.Connection,
     embedder: str,
-    vectors: Mapping[int, Vector],
+    vectors: Mapping[int, StoredVector],
     change: int,
     as_of: int | None,
 ) -> list[int]:
@@ -142,7 +142,7 @@ def count_without(connection: sqlite3.Connection, embedder: str) -> int:
     return count
 
 
-def _require_embedder(connection: sqlite3.Connection, name: str, vectors: Mapping[int, Vector]) -> KnownEmbedder:
+def _require_embedder(connection: sqlite3.Connection, name: str, vectors: Mapping[int, StoredVector]) -> KnownEmbedder:
     known = known_embedder(connection, name)
     if known is None:
         first = next(iter(vectors.values()))
@@ -168,7 +168,7 @@ def _may_have_vector(connection: sqlite3.Connection, chunk_id: int, as_of: int |
     return not deleted and merged_into is None and (as_of is None or change <= as_of)
 
 
-def _blob(chunk_id: int, vector: Vector, embedder: str, known: KnownEmbedder) -> bytes:
+def _blob(chunk_id: int, vector: StoredVector, embedder: str, known: KnownEmbedder) -> bytes:
     if vector.shape != (known.dimensions,) or vector.dtype.name != known.type:
         raise InputError(
             f"The vector of chunk id {chunk_id} is {vector.dtype.name} of shape {vector.shape}, but vectors of "

@@ -34,7 +34,7 @@ from halo_weave.records.chunks import (
     WordPlaces,
 )
 from halo_weave.records.damage import Repaired, SetAside
-from halo_weave.records.notes_and_tree import Kept, RestoredKept
+from halo_weave.records.notes_and_tree import NotesOrTreeRecord, RestoredKept
 from halo_weave.records.roles import Role
 
 FIRST_TURN = 1
@@ -127,7 +127,7 @@ class Store(NotesStore, TreeStore, WindowStore, Protocol):
         self,
         records: Iterable[Record],
         audit: Iterable[AuditEntry],
-        kept: Iterable[Kept] = (),
+        kept: Iterable[NotesOrTreeRecord] = (),
         *,
         next_turn: int,
         next_position: int,

@@ -23,7 +23,7 @@ _BLOCKS_PER_WANTED = 8
 _WORTH_STOPPING_FOR = 200_000
 _FEW_CANDIDATES = 5000
 
-Ids = NDArray[np.integer]
+AnyIds = NDArray[np.integer]
 Scores = NDArray[np.float64]
 
 
@@ -52,7 +52,7 @@ class Weighted(NamedTuple):
     postings: Postings
 
 
-def exact_scores(words: Sequence[Weighted], ids: Ids, norms: NDArray[np.float64]) -> Scores:
+def exact_scores(words: Sequence[Weighted], ids: AnyIds, norms: NDArray[np.float64]) -> Scores:
     """Of these chunks, whose norms are given in the same order."""
     scores = np.zeros(len(ids))
     for idf, postings in words:
@@ -62,7 +62,7 @@ def exact_scores(words: Sequence[Weighted], ids: Ids, norms: NDArray[np.float64]
 
 
 def possible_best(
-    words: Sequence[Weighted], norms: NDArray[np.float32], without: Ids, limit: int
+    words: Sequence[Weighted], norms: NDArray[np.float32], without: AnyIds, limit: int
 ) -> NDArray[np.integer]:
     """Ids, ascending, of chunks among which are the best `limit`; `norms` has one for every id."""
     ordered = sorted(words, key=lambda word: -word.idf)
@@ -85,7 +85,7 @@ def possible_best(
     return candidates
 
 
-def best_first(ids: Ids, scores: Scores, limit: int) -> tuple[Ids, Scores]:
+def best_first(ids: AnyIds, scores: Scores, limit: int) -> tuple[AnyIds, Scores]:
     """What is equal stands in order of its ids."""
     order = np.lexsort((ids, -scores))[:limit]
     return ids[order], scores[order]

@@ -25,7 +25,7 @@ _MOST_WORDS_REMEMBERED = 4096
 _ONE_NUMBER_PER_CHUNK_FROM = 5
 """Words in more than one of so many chunks take less room that way."""
 
-Ids = NDArray[np.uint32]
+FileIds = NDArray[np.uint32]
 Numbers = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
 Frequencies = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ class Postings(NamedTuple):
 
     chunks: int
     frequencies: Numbers
-    ids: Ids | None
+    ids: FileIds | None
 
     def frequencies_of(self, ids: NDArray[np.integer]) -> Frequencies:
         found: Frequencies
@@ -92,7 +92,7 @@ class Words(NamedTuple):
 
     words: list[bytes]
     counts: NDArray[np.int64]
-    ids: Ids
+    ids: FileIds
     frequencies: Numbers
 
 

@@ -15,7 +15,7 @@ ORIGIN = "page"
 _INDENT = 2
 _LARGEST_VERSION = 2**53 - 1
 
-Version = Annotated[int, msgspec.Meta(ge=0, le=_LARGEST_VERSION)]
+NotesVersion = Annotated[int, msgspec.Meta(ge=0, le=_LARGEST_VERSION)]
 FilterText = Annotated[str, msgspec.Meta(max_length=LONGEST_FILTER)]
 
 
@@ -60,7 +60,7 @@ class NotesResults(msgspec.Struct):
 
 
 class NotesHistoryQuery(msgspec.Struct):
-    before: Version | None = None
+    before: NotesVersion | None = None
     limit: Annotated[int, msgspec.Meta(ge=1, le=500)] = 50
 
 
@@ -72,25 +72,25 @@ class PatchBody(msgspec.Struct, forbid_unknown_fields=True):
     """With `version` it is refused if the notes have another one."""
 
     filter: FilterText
-    version: Version | None = None
+    version: NotesVersion | None = None
 
 
 class ReplaceBody(msgspec.Struct, forbid_unknown_fields=True):
     """`version` is the one that was changed; refused if the notes have another one by now."""
 
     document: str
-    version: Version
+    version: NotesVersion
 
 
 class UndoBody(msgspec.Struct, forbid_unknown_fields=True):
-    version: Version | None = None
+    version: NotesVersion | None = None
 
 
 class RestoreBody(msgspec.Struct, forbid_unknown_fields=True):
     """`restore` is the version to go back to, `version` the one that the notes have."""
 
-    restore: Version
-    version: Version | None = None
+    restore: NotesVersion
+    version: NotesVersion | None = None
 
 
 def _read(call: Call) -> NotesShape:

@@ -10,7 +10,7 @@ from halo_weave.session.window.window_state import Key
 from halo_weave.tools.tree.tree import CONTEXT_TOKENS, RECENCY_BIAS
 
 PathText = Annotated[str, msgspec.Meta(max_length=2000)]
-Version = Annotated[int, msgspec.Meta(ge=1, le=2**62)]
+TreeVersionNumber = Annotated[int, msgspec.Meta(ge=1, le=2**62)]
 ExpectedVersion = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 
 
@@ -94,7 +94,7 @@ class EntryQuery(msgspec.Struct):
     """Without `version` the entry as it is now."""
 
     path: PathText
-    version: Version | None = None
+    version: TreeVersionNumber | None = None
 
 
 class HeadingQuery(msgspec.Struct):
@@ -107,7 +107,7 @@ class TreeHistoryQuery(msgspec.Struct):
     """Goes on below the version `before`."""
 
     path: PathText
-    before: Version | None = None
+    before: TreeVersionNumber | None = None
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
 
 
@@ -122,7 +122,7 @@ class NewContent(msgspec.Struct, forbid_unknown_fields=True):
 
 class Restoring(msgspec.Struct, forbid_unknown_fields=True):
     path: PathText
-    version: Version
+    version: TreeVersionNumber
     expected_version: ExpectedVersion | None = None
 
 

@@ -25,18 +25,18 @@ INSTRUCTIONS = (
     "for an exchange word for word."
 )
 _CALLS_AT_ONCE = 8
-Context = ServerRequestContext[dict[str, Any]]
+McpContext = ServerRequestContext[dict[str, Any]]
 
 
 def mcp_server(toolbox: Callable[[], Toolbox]) -> Server[dict[str, Any]]:
     """`toolbox` is asked for when it is needed, in a thread."""
     calls = anyio.CapacityLimiter(_CALLS_AT_ONCE)
 
-    async def list_tools(_: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    async def list_tools(_: McpContext, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         box = await anyio.to_thread.run_sync(toolbox, limiter=calls)
         return types.ListToolsResult(tools=[_described(tool) for tool in box.tools])
 
-    async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(context: McpContext, params: types.CallToolRequestParams) -> types.CallToolResult:
         asker = Asker(_origin(context))
 
         def run() -> ToolOutcome:
@@ -89,7 +89,7 @@ def _told(outcome: ToolOutcome) -> types.CallToolResult:
     )
 
 
-def _origin(context: Context) -> str:
+def _origin(context: McpContext) -> str:
     client = context.session.client_params
     name = "" if client is None else " ".join(client.client_info.name.split())[:60]
     return f"mcp: {name}" if name else "mcp"

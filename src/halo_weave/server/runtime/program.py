@@ -25,7 +25,7 @@ from halo_weave.server.runtime.figures import TurnFigures
 from halo_weave.server.runtime.jobs import Jobs
 from halo_weave.server.runtime.status_broadcast import StatusBroadcast
 from halo_weave.server.runtime.temporary_files import TemporaryFiles
-from halo_weave.server.runtime.turn_queue import TurnQueue, Work
+from halo_weave.server.runtime.turn_queue import TurnQueue, TurnWork
 from halo_weave.session.actions.reflection import Reflecting
 from halo_weave.session.hub import Hub
 from halo_weave.session.window.window import Window
@@ -129,7 +129,7 @@ class Program:
                 window.log.listen(self.figures.take)
             return feed
 
-    def send(self, window: Window, work: Work) -> int:
+    def send(self, window: Window, work: TurnWork) -> int:
         """Have the model do something in a window when its turn comes; gives how many are ahead."""
         self.keeper.require_ready()
         self.feed(window)

@@ -15,13 +15,13 @@ from halo_weave.session.window.window import Window
 from halo_weave.system.background import BackgroundThread, count_failure
 
 _THREAD = "turns"
-Work = Callable[[Cancellation], object]
+TurnWork = Callable[[Cancellation], object]
 
 
 class _Entry:
     """A turn from its place in the queue to its end, with the cancellation that ends it wherever it is."""
 
-    def __init__(self, window: Window, work: Work) -> None:
+    def __init__(self, window: Window, work: TurnWork) -> None:
         self.window = window
         self.work = work
         self.cancellation = Cancellation()
@@ -44,7 +44,7 @@ class TurnQueue:
         """How many wait."""
         return len(self._waiting)
 
-    def submit(self, window: Window, work: Work) -> int:
+    def submit(self, window: Window, work: TurnWork) -> int:
         """Have something done that needs the model; gives how many are ahead. What fails is told in the window.
 
         The work is given the turn's cancellation, which `stop` cancels.

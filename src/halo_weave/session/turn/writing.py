@@ -5,7 +5,8 @@ from typing import Any
 
 from halo_weave.session.turn.turn_state import TurnState
 from halo_weave.session.window.words import ChunkSizes, Word, cut
-from halo_weave.weave.context import LiveChunk, State
+from halo_weave.weave.brightness.protocol import State
+from halo_weave.weave.context import LiveChunk
 
 
 def write_alive(

@@ -9,8 +9,8 @@ from halo_weave.errors import EngineError, InputError
 from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.tokens import Token
-from halo_weave.weave.brightness.protocol import Scorer
-from halo_weave.weave.context import LiveChunk, State
+from halo_weave.weave.brightness.protocol import Scorer, State
+from halo_weave.weave.context import LiveChunk
 from halo_weave.weave.living import ANCHOR
 
 MODEL, WINDOW = "model", "window"

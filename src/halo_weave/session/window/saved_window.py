@@ -14,7 +14,8 @@ from halo_weave.errors import StoreDamaged
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.numbers import number_of_text, text_of_number
 from halo_weave.records.roles import Role
-from halo_weave.weave.context import LiveChunk, State
+from halo_weave.weave.brightness.protocol import State
+from halo_weave.weave.context import LiveChunk
 
 FORMAT_VERSION = 1
 

@@ -32,7 +32,7 @@ _QUERY_CHARACTERS = 1000
 """About what an embedder reads; the rest would count for words alone."""
 _NAMED_CHILDREN = 5
 # The class has a method `list`.
-Paths = list[str]
+PathList = list[str]
 History = list[VersionOutline]
 Snapshot = list[SnapshotChunk]
 
@@ -119,7 +119,7 @@ class MemoryTree:
             raise self._unknown(root)
         return tree_of(root, outlines)
 
-    def delete(self, path: str, recursive: bool = False, *, origin: str) -> Paths:
+    def delete(self, path: str, recursive: bool = False, *, origin: str) -> PathList:
         """Delete the entry at a path, with `recursive` also all under it; gives the paths that went.
 
         UnknownPath if there is nothing to delete. `undelete` brings it back.
@@ -130,7 +130,7 @@ class MemoryTree:
             raise self._unknown(path)
         return gone
 
-    def undelete(self, paths: Sequence[str], *, origin: str) -> Paths:
+    def undelete(self, paths: Sequence[str], *, origin: str) -> PathList:
         """Bring deleted entries back, all or none."""
         known = [path_of_text(path) for path in paths]
         self._store.undelete_tree_entries(known, time=self._clock(), origin=origin)

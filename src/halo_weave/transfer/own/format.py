@@ -13,7 +13,7 @@ import msgspec
 from halo_weave import __version__
 from halo_weave.errors import InputError
 from halo_weave.records.chunks import Action, AuditEntry, Chunk, ChunkKey, Record, Stats
-from halo_weave.records.notes_and_tree import Kept
+from halo_weave.records.notes_and_tree import NotesOrTreeRecord
 from halo_weave.records.numbers import text_of_number
 from halo_weave.records.roles import Role
 from halo_weave.transfer.file_values import in_utc, number_in_file
@@ -136,7 +136,7 @@ def header_of_line(line: bytes) -> ExportHeader:
     return header
 
 
-def read_line(line: bytes) -> Record | AuditEntry | Kept | End:
+def read_line(line: bytes) -> Record | AuditEntry | NotesOrTreeRecord | End:
     read: _ChunkLine | _AuditLine | NotesLine | TreeLine | End = _decoded(_LINES, line)
     if isinstance(read, End):
         return read

@@ -13,7 +13,7 @@ from halo_weave.errors import InputError
 from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import AuditEntry, ChunkKey, Record
 from halo_weave.records.notes import NotesRecord
-from halo_weave.records.notes_and_tree import Kept, KeptVersion
+from halo_weave.records.notes_and_tree import KeptVersion, NotesOrTreeRecord
 from halo_weave.transfer.file_values import number_in_file
 from halo_weave.transfer.outcome import BATCH, Imported, Progress, ProgressCallback
 from halo_weave.transfer.own.format import (
@@ -90,8 +90,8 @@ def _entries(lines: StagedLines) -> Iterator[AuditEntry]:
     return (cast(AuditEntry, read_line(line)) for line in lines)
 
 
-def _kept(lines: StagedLines) -> Iterator[Kept]:
-    return (cast(Kept, read_line(line)) for line in lines)
+def _kept(lines: StagedLines) -> Iterator[NotesOrTreeRecord]:
+    return (cast(NotesOrTreeRecord, read_line(line)) for line in lines)
 
 
 class _Counts(NamedTuple):
@@ -127,7 +127,7 @@ class _Reader:
         except InputError as error:
             raise refusal(source.path, f"in its header, {reason_of(error)}") from error
 
-    def lines(self) -> Iterator[tuple[bytes, Record | AuditEntry | Kept]]:
+    def lines(self) -> Iterator[tuple[bytes, Record | AuditEntry | NotesOrTreeRecord]]:
         digest = new_digest()
         keys = bytearray()
         counts = _Counts(0, 0, 0, 0)
@@ -160,7 +160,7 @@ class _Reader:
             raise self._refusal("it is incomplete")
         return line
 
-    def _read(self, line: bytes) -> Record | AuditEntry | Kept | End:
+    def _read(self, line: bytes) -> Record | AuditEntry | NotesOrTreeRecord | End:
         try:
             return read_line(line)
         except InputError as error:
@@ -180,7 +180,7 @@ class _Reader:
         is_merged = record.merged_into is not None
         self._free_from[not is_merged] = chunk.first_position + 1 if is_merged else chunk.end_position
 
-    def _require_kept(self, kept: Kept) -> None:
+    def _require_kept(self, kept: NotesOrTreeRecord) -> None:
         try:
             self._kept_order.require_next(kept)
         except InputError as error:

@@ -10,7 +10,7 @@ import msgspec
 from halo_weave.errors import InputError
 from halo_weave.records.chunks import require_whole_characters
 from halo_weave.records.notes import NotesRecord
-from halo_weave.records.notes_and_tree import Kept, KeptVersion
+from halo_weave.records.notes_and_tree import KeptVersion, NotesOrTreeRecord
 from halo_weave.records.tree import SnapshotChunk, TreeVersion
 from halo_weave.tools.notes.changes import decoded
 from halo_weave.tools.notes.notes import LARGEST_DOCUMENT_BYTES
@@ -44,7 +44,7 @@ class TreeLine(
     snapshot: list[SnapshotLine] = []
 
 
-def line_of_kept(kept: Kept) -> bytes:
+def line_of_kept(kept: NotesOrTreeRecord) -> bytes:
     line: NotesLine | TreeLine
     if isinstance(kept, NotesRecord):
         line = NotesLine(kept.version, kept.time.astimezone(UTC), kept.origin, kept.command, kept.document)
@@ -62,7 +62,7 @@ def line_of_kept(kept: Kept) -> bytes:
     return msgspec.json.encode(line) + b"\n"
 
 
-def kept_of_line(line: NotesLine | TreeLine) -> Kept:
+def kept_of_line(line: NotesLine | TreeLine) -> NotesOrTreeRecord:
     if isinstance(line, TreeLine):
         version = TreeVersion(
             line.path, line.version, in_utc(line.created), in_utc(line.time), line.origin, line.content
@@ -82,7 +82,7 @@ class KeptOrder:
         self._notes = 0
         self._path, self._version = "", 0
 
-    def require_next(self, kept: Kept) -> None:
+    def require_next(self, kept: NotesOrTreeRecord) -> None:
         if isinstance(kept, NotesRecord):
             self._notes += 1
             if kept.version != self._notes:

@@ -10,10 +10,10 @@ from halo_weave.memory.sqlite import notes as sqlite_notes
 from halo_weave.memory.sqlite.tree import entries as sqlite_tree
 from halo_weave.memory.sqlite.tree import snapshots
 from halo_weave.records.notes import NotesRecord
-from halo_weave.records.notes_and_tree import Kept, KeptVersion, RestoredKept
+from halo_weave.records.notes_and_tree import KeptVersion, NotesOrTreeRecord, RestoredKept
 
 
-def restore(connection: sqlite3.Connection, kept: Iterable[Kept]) -> RestoredKept:
+def restore(connection: sqlite3.Connection, kept: Iterable[NotesOrTreeRecord]) -> RestoredKept:
     """Of the notes and of each path all versions come in their order, from the first on."""
     notes, entries = _Story(), dict[str, _Story]()
     for one in kept:
