@@ -64,7 +64,7 @@ class ApproximateIndex:
         if len(places):
             found: Any = self._index.get(ids[places].astype(np.uint64))
             rows = np.concatenate(found).reshape(len(places), -1).astype(np.float32)
-            result[places] = np.vecdot(rows, query) / np.maximum(np.sqrt(np.vecdot(rows, rows)), 1)  # the norm is at least 127
+            result[places] = np.vecdot(rows, query) / np.maximum(np.sqrt(np.vecdot(rows, rows)), 1)  # norms are >= 127
         return result
 
     def has(self, ids: Ids) -> NDArray[np.bool_]:
