@@ -172,8 +172,7 @@ class Memory:
             return search_with(self._searchers.words_alone())
 
     def embed_texts(self, texts: Sequence[str]) -> tuple[str, Vectors] | None:
-        """Return the serving embedder's name and its vectors for at least one text, or None if no embedder is
-        available."""
+        """Embed at least one text; returns the serving embedder's name and the vectors, or None without an embedder."""
         if self.store.serving_embedder() is None:
             return None
         try:
@@ -257,7 +256,7 @@ class Memory:
         self.store.close()
 
     def _without_index_files(self, remove: Callable[[], T]) -> T:
-        """Delete the index files before and after `remove`, so that no removed data survives in them, even after a
+        """Delete the index files before and after `remove`: removed data must not survive in them, even after a
         crash."""
         shutil.rmtree(self._index_folder, ignore_errors=True)
         try:

@@ -117,8 +117,8 @@ class Stored(NamedTuple):
 
 
 class Record(NamedTuple):
-    """A chunk in the record. `merged_into` is the index of the chunk, of the same turn and role, that it was merged
-    into."""
+    """A chunk in the record. `merged_into` is the index of the chunk, of the same turn and role, that contains it
+    now."""
 
     chunk: Chunk
     merged_into: int | None = None

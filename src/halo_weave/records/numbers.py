@@ -27,8 +27,7 @@ def require_number(number: int) -> None:
 
 
 def key_of_number(number: int) -> bytes:
-    """Return the length in bytes, then the bytes, highest first. A first byte of 255 means that an 8-byte length
-    follows."""
+    """Return the length in bytes, then the bytes, highest first; 255 means that an 8-byte length follows."""
     require_number(number)
     length = (number.bit_length() + 7) // 8
     body = number.to_bytes(length, "big")

@@ -51,8 +51,8 @@ def chatml(start: str = "") -> ChatTemplate:
 
 
 def from_jinja(template: str | None, *, bos: str = "", eos: str = "", adds_bos: bool = False) -> ChatTemplate:
-    """Extract the parts of a model's template. `bos` comes first if the template writes it or the vocabulary
-    `adds_bos`."""
+    """Extract the parts of a model's template; `bos` comes first if the template or the vocabulary (`adds_bos`) adds
+    it."""
     fallback = chatml(bos if adds_bos else "")
     if not template:
         return fallback

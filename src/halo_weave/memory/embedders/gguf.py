@@ -31,8 +31,11 @@ class GgufEmbedder:
 
 
 def _fingerprint(path: Path) -> str:
-    """Hash only the size and both ends: the metadata and last weights identify a model, and reading a large file whole
-    would take longer than loading it."""
+    """Hash only the size and both ends of the file.
+
+    The metadata and last weights identify a model, and reading a large file completely would take longer than loading
+    it.
+    """
     size = path.stat().st_size
     digest = hashlib.sha256(str(size).encode())
     with path.open("rb") as file:

@@ -39,8 +39,7 @@ def partial_file(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def partial_folder(folder: Path) -> Iterator[Path]:
-    """Provide a private folder that is deleted at the end. A folder whose process died is found through its lock
-    file."""
+    """Provide a private folder that is deleted at the end. If the process dies, `sweep` finds it by its lock file."""
     with partial_file(folder) as lock:
         path = lock.with_name(lock.name + _FOLDER)
         path.mkdir(mode=0o700)

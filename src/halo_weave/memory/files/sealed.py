@@ -77,8 +77,8 @@ def _sound_header(file: BinaryIO, mark: bytes) -> bytes | None:
 
 
 def _checksum(file: BinaryIO, size: int, header_length: int) -> int:
-    """Checksum the first `size` bytes and the header's length, by sections in parallel, so that large files are
-    fast."""
+    """Checksum the first `size` bytes and the header's length. Sections run in parallel, for the sake of large
+    files."""
 
     def of_section(start: int) -> bytes:
         # Mapped only temporarily, so that it does not stay in this process's memory.

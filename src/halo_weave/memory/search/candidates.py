@@ -132,8 +132,7 @@ class Candidates:
         return list(self._passed)
 
     def _first_passing(self, first: Callable[[int], Sequence[tuple[int, float]]], count: int) -> dict[int, float]:
-        """Return the first `count` entries of a ranking that pass the filter, with values; `first(n)` returns the best
-        n."""
+        """Return the first `count` entries of a ranking that pass the filter; `first(n)` returns the best n entries."""
         asked = count
         while True:
             found = first(asked)

@@ -14,8 +14,7 @@ _NEVER_COMMON = 50
 _COMMON_SHARE = 0.5
 """BM25 itself gives no weight to words that occur in more than half of all chunks."""
 _MOST_READ = 400_000
-"""Limit on the total number of chunks that contain a question's words; beyond it, searching a large memory is too
-slow."""
+"""Limit on the chunks that contain a question's words, in total; more would make search in a large memory too slow."""
 
 
 def terms_of(text: str) -> list[str]:

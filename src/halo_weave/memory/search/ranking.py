@@ -191,8 +191,7 @@ def _standardised(values: Values) -> Values:
 
 
 def _ranks(values: dict[int, float]) -> Ranks:
-    """Rank values from 1; ties share their last rank, because a value shared by many chunks must not lift any of
-    them."""
+    """Rank from 1; ties share their last rank, because a value shared by many chunks must not lift any of them."""
     ordered = sorted(values.values(), reverse=True)
     last_place = {value: place for place, value in enumerate(ordered, start=1)}
     return {chunk_id: last_place[value] for chunk_id, value in values.items()}

@@ -79,8 +79,7 @@ class Searchers:
             return self._find_or_open(WordsAlone())
 
     def retire(self) -> None:
-        """Reopen all searchers on next use. The old ones stay open until `close`, because a thread may be using
-        them."""
+        """Reopen all searchers on next use. The old ones stay open until `close`: a thread may be using them."""
         with self._lock:
             self._retired += self._opened
             self._opened = []

@@ -1,5 +1,7 @@
-"""The audit log of the SQLite memory: who changed what in the record. Entries name chunks by key and may outlive
-them."""
+"""The audit log of the SQLite memory: who changed what in the record.
+
+Entries name chunks by key and may outlive them.
+"""
 
 import sqlite3
 from collections.abc import Iterable

@@ -128,8 +128,7 @@ def _sound(row: tuple[Any, ...]) -> BurialRecord:
 
 
 def _summed(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the columns that the checksum covers. In rows of earlier versions, brightness is missing and not
-    covered."""
+    """Return the columns that the checksum covers: rows of earlier versions have no brightness."""
     return row if row[-1] is not None else row[:-1]
 
 

@@ -44,8 +44,7 @@ def put(
     change: int,
     as_of: int | None,
 ) -> list[int]:
-    """Store the vectors whose chunks still accept them and return their ids; the n-th gets change number `change` +
-    n."""
+    """Store the vectors whose chunks may have one and return their ids; the n-th gets change number `change` + n."""
     known = _require_embedder(connection, embedder, vectors)
     kept = [chunk_id for chunk_id in vectors if _may_have_vector(connection, chunk_id, as_of)]
     rows = [

@@ -7,8 +7,7 @@ from halo_weave.memory.sqlite.schema import WISHES_OF_CHUNKS
 from halo_weave.text.languages.wishes import is_wish
 
 LONGEST_TURN = 8
-"""Maximum number of chunks in a turn that may contain a wish. Longer turns are pasted text, with instructions meant for
-someone else."""
+"""Maximum chunks of a turn with a wish. Longer turns are pasted text, with instructions meant for someone else."""
 
 
 def is_of_user(role: str, text: str) -> bool:

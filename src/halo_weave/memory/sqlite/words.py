@@ -167,8 +167,7 @@ class _View:
         return int(last)
 
     def places(self, words: Sequence[bytes], ids: NDArray[np.int64]) -> list[tuple[NDArray[np.float64], int]]:
-        """Return for each word its frequency in each of these chunks, and the number of parts of the memory that
-        contain it."""
+        """Return each word's frequency in each of these chunks, and how many parts of the memory contain it."""
         query = f"SELECT group_concat(doc) FROM {self._instances()} WHERE term = ?"
         found = []
         for word in words:

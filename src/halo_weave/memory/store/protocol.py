@@ -146,8 +146,10 @@ class Store(NotesStore, TreeStore, WindowStore, Protocol):
         ...
 
     def tokens_by_positions(self, positions: Iterable[int], *, include_deleted: bool = False) -> list[PlacedToken]:
-        """Return tokens in ascending order without duplicates; skips positions without a token. The cost depends on the
-        number of positions asked for, not on the size of the memory."""
+        """Return tokens in ascending order without duplicates; skips positions without a token.
+
+        The cost depends on the positions asked for, not on the size of the memory.
+        """
         ...
 
     def delete(self, keys: Sequence[ChunkKey], origin: str) -> Changed:
@@ -216,8 +218,7 @@ class Store(NotesStore, TreeStore, WindowStore, Protocol):
         ...
 
     def ids_without_vector(self, embedder: str, after: int = 0, limit: int = 1000) -> list[int]:
-        """Return ids above `after` of chunks without this embedder's vector, excluding deleted and merged-away
-        chunks."""
+        """Return ids above `after` without this embedder's vector, excluding deleted and merged-away chunks."""
         ...
 
     def outdate_vectors(self, ids: Sequence[int]) -> None:
@@ -267,8 +268,8 @@ class Store(NotesStore, TreeStore, WindowStore, Protocol):
         ...
 
     def change_number(self) -> int:
-        """Return a number that grows with every change of chunks or vectors in any process, but not with
-        reservations."""
+        """Return a number that grows with every change of chunks or vectors in any process. Reservations do not
+        count."""
         ...
 
     def stats(self) -> Stats: ...

@@ -100,8 +100,7 @@ class VectorIndex:
         return found
 
     def about_similarities(self, query: NDArray[np.float32], ids: Ids) -> Similarities:
-        """Like `similarities`, but approximate and much faster in a large memory: uses the file where it has the
-        chunks."""
+        """Like `similarities`, but approximate and much faster in a large memory, because it reads from the file."""
         with self._lock:
             self._catch_up()
             if self._file is None or self._are_too_many:

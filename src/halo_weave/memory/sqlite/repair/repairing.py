@@ -20,8 +20,7 @@ from halo_weave.records.damage import Repaired, SetAside
 
 
 def repair(connection: sqlite3.Connection, now: datetime) -> Repaired:
-    """Repair within the caller's transaction. Damage in SQLite's own structures remains and may make the repair
-    fail."""
+    """Repair within the caller's transaction. Damage in SQLite's own structures remains and may cause a failure."""
     connection.execute("PRAGMA defer_foreign_keys = ON")  # merged chunks may refer to removed rows
     with any_text(connection):
         return _repair(connection, now)
