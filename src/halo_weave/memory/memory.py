@@ -114,7 +114,7 @@ class Memory:
         return self._queue.settle()
 
     def wait_embedded(self, timeout_s: float) -> bool:
-        """Wait at most this long for background embedding; True if nothing is left to do."""
+        """Wait at most this long for background embedding; True if at most later retries are left."""
         return self._queue.wait(timeout_s)
 
     def count_missing(self) -> int:

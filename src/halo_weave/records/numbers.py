@@ -37,7 +37,7 @@ def key_of_number(number: int) -> bytes:
 
 
 def number_of_key(key: bytes) -> int:
-    """Only the one key that `key_of_number` gives for a number is taken."""
+    """Decode a key; accepts only the exact bytes that `key_of_number` produces."""
     length = len(key) - 1
     if 0 <= length <= _SHORT_LENGTH and key[0] == length and not key.startswith(b"\0", 1):
         return int.from_bytes(key[1:], "big")

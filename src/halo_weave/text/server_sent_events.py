@@ -12,7 +12,7 @@ LARGEST_EVENT_BYTES = 256 * 1024 * 1024
 
 
 def frame_event(data: bytes) -> bytes:
-    """Frame an event as KoboldCpp does. `data` is JSON and therefore contains no line breaks."""
+    """Frame an event in the form of the Kobold API. `data` is JSON and therefore contains no line breaks."""
     return b"event: message\ndata: " + data + b"\n\n"
 
 

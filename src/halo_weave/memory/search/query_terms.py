@@ -26,8 +26,9 @@ def terms_of(text: str) -> list[str]:
 class Term(NamedTuple):
     """A word and its weight.
 
-    `share` is the fraction of all chunks that contain it, never 0. `weight` is its significance, independent of the
-    memory's size: 1 for a word in a single chunk, near 0 for a word in every chunk.
+    `share` is the fraction of all chunks that contain it; never 0, because the next chunk may contain it. `weight` is
+    its significance, independent of the memory's size: 1 for a word in a single chunk, near 0 for a word in every
+    chunk.
     """
 
     text: str

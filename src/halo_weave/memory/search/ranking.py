@@ -2,13 +2,14 @@
 
 People do not repeat names and topics in every sentence: of three words in a question, one chunk may contain one and the
 chunks before it the other two. So each candidate is judged at three scales: alone, with its neighbours, and with the
-part of the conversation around it. Each scale counts the question's words and the similarity in meaning. Each value
-becomes a number of standard deviations above the mean of all candidates, and their weighted sum is the score.
+part of the conversation around it. The question's words count at all three scales, similarity in meaning at the first
+two. Each value becomes a number of standard deviations above the mean of all candidates, and their weighted sum is the
+score.
 
-Some factors do not depend on the question's content. A turn that was split into many chunks spreads one statement over
-them, so each is less likely to be the answer. User chunks get the user boost; a user's lasting wishes get another boost
-if they are close to the question. Two more factors come from the question: a speaker whom it names, and a time that it
-names. All are factors on the odds, and the score is the logarithm of the odds.
+Two factors are known before the question. A turn that was split into many chunks spreads one statement over them, so
+each is less likely to be the answer. User chunks get the user boost; a user's lasting wishes get another boost if they
+are close to the question. Two more factors come from the question: a speaker whom it names, and a time that it names.
+All are factors on the odds, and the score is the logarithm of the odds.
 """
 
 import math

@@ -67,7 +67,7 @@ class Database:
     ) -> Iterator[sqlite3.Connection]:
         """A transaction that others see completely after it has returned, or not at all.
 
-        Without `durable`, a power cut may undo it, but then also undoes every later write. `reading_from` is a database
+        Without `durable`, a power cut may undo it until a later durable write. `reading_from` is a database
         file and a schema name; the file is attached and can be read in the same statements.
         """
         try:

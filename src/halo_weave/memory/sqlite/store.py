@@ -108,7 +108,7 @@ class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
         require_number(tokens)
         if tokens == 0:
             raise InputError("Cannot reserve 0 tokens; reserve at least 1.")
-        # It is safe not to wait for the disk. SQLite syncs the write-ahead log in order, so any later durable write
+        # It is safe not to wait for the disk. SQLite syncs the write-ahead log as a whole, so any later durable write
         # under these numbers makes the reservation durable too. If a power cut undoes the reservation, nothing written
         # under it has survived either, and the numbers may be handed out again.
         with self._database.writing(durable=False) as connection:
