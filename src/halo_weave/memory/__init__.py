@@ -1,7 +1,7 @@
-"""Everything that was ever said, for all windows and programs: kept in a store, searched by words and by meaning.
+"""The memory: every chunk ever said, in all windows and programs, searchable by words and by meaning.
 
-`Memory` is the one door. Behind it are the store (`store` has the protocols, `sqlite` the implementation), the indexes
-(`words`, `vectors`), the embedders, and the search. The memory does not know what a window is.
+Callers use `Memory`. It combines the store (protocols in `store`, implementation in `sqlite`), the indexes (`words`,
+`vectors`), the embedders and the search. The memory does not know what a window is.
 """
 
 from typing import TYPE_CHECKING

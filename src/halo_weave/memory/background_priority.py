@@ -1,4 +1,4 @@
-"""Work in the background gives way to whoever waits for an answer."""
+"""Lower the priority of background threads, so that they do not slow down a request that a user waits for."""
 
 import os
 import sys
@@ -9,7 +9,7 @@ _NICENESS = 10
 
 
 def give_way() -> None:
-    """This thread from now on, and those that it starts."""
-    if sys.platform == "linux":  # elsewhere niceness is the whole process's
+    """Lower the priority of the calling thread and of all threads that it starts from now on."""
+    if sys.platform == "linux":  # on other systems, niceness applies to the whole process
         with suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)

@@ -1,7 +1,7 @@
 """The memory as windows, commands and servers use it: the record, its vectors and the search over both.
 
-Writing never waits for an embedder: a chunk is durable and found by its words at once, and by meaning once it has its
-vector. A chunk that lacks one, for whatever reason, is found by `embed_missing`.
+Writing never waits for an embedder. A chunk is durable and searchable by its words at once, and by meaning as soon as
+it has a vector. `embed_missing` finds every chunk without a vector, whatever the reason.
 """
 
 import shutil
@@ -52,7 +52,7 @@ def open_memory(
     exact_up_to_chunks: int = EXACT_UP_TO_CHUNKS,
     notice: Notice = no_notice,
 ) -> "Memory":
-    """The memory in a file, made if it is not there. The embedder is opened when it is first needed."""
+    """Open the memory in a file and create the file if it does not exist. The embedder is opened on first use."""
     choice = EmbedderChoice(embedder or EmbedderSettings(), _beside(path, "-embedders.json"), notice)
     return Memory(
         SqliteStore(path),
@@ -65,12 +65,12 @@ def open_memory(
 
 
 def index_folder(path: Path) -> Path:
-    """Where the vector index files of a memory are."""
+    """Return the folder that holds a memory's vector index files."""
     return _beside(path, "-index")
 
 
 class Memory:
-    """May be used from several threads. `notice` is told in a sentence what does not work as it should."""
+    """Thread-safe. `notice` receives a sentence for the user when something does not work as it should."""
 
     def __init__(
         self,
@@ -105,49 +105,52 @@ class Memory:
         return self.store
 
     def reserve(self, tokens: int) -> Reservation:
-        """A user's turn, its assistant's turn and `tokens` positions that nobody had or will have."""
+        """Reserve a user turn, its assistant turn and `tokens` positions, none of which is ever handed out again."""
         return self.store.reserve(tokens)
 
     def write(self, chunks: Sequence[Chunk]) -> list[int]:
-        """Write all or none, durably; found by their words at once. Gives their ids, to be embedded."""
+        """Write all chunks or none, durably, and return their ids for embedding. Word search finds them at once."""
         return self.store.write_chunks(chunks)
 
     def embed(self, ids: Sequence[int]) -> int:
-        """Give chunks their vectors, and again to those that were embedded before these were there."""
+        """Embed these chunks, and embed again the chunks whose embedded text now includes one of these."""
         stored = self.store.chunks_by_ids(ids)
         return self._searchers.serving().indexer.embed_new(stored) if stored else 0
 
     def embed_later(self, ids: Iterable[int]) -> None:
-        """The same in the background; what fails is told, and left without a vector."""
+        """Like `embed`, in the background. Failures are reported and retried later."""
         self._queue.add(ids)
 
     def embed_missing_later(self) -> None:
-        """Have everything embedded that an earlier process left without a vector."""
+        """Queue every chunk that an earlier process left without a vector."""
         for ids in self._missing():
             self._queue.add(ids)
 
     def settle(self) -> list[HaloError]:
-        """Wait for what is embedded in the background; gives what went wrong since this was last asked."""
+        """Wait for background embedding and return the errors since the last call."""
         return self._queue.settle()
 
     def wait_embedded(self, timeout_s: float) -> bool:
-        """Wait no longer than this for what is embedded in the background; True if nothing is left."""
+        """Wait at most this long for background embedding; True if at most later retries are left."""
         return self._queue.wait(timeout_s)
 
     def count_missing(self) -> int:
-        """Chunks without a vector of the embedder that serves."""
+        """Count the chunks without a vector by the serving embedder."""
         return sum(map(len, self._missing()))
 
     def embed_missing(
         self, on_progress: EmbeddingProgress = lambda _: None, is_stopped: Callable[[], bool] = lambda: False
     ) -> int:
-        """Embed all chunks that lack a vector; can be stopped, and goes on where it was."""
+        """Embed all chunks without a vector. Can be stopped; the next call continues from there."""
         return self._searchers.serving().indexer.embed_missing(on_progress, is_stopped)
 
     def reembed(
         self, on_progress: Reembedding = lambda _done, _total: None, is_stopped: Callable[[], bool] = lambda: False
     ) -> Reembedded:
-        """Vectors of the settings' embedder for all chunks; it serves once it has all, and the others' go."""
+        """Embed all chunks with the embedder in the settings.
+
+        Once every chunk has its vector, that embedder serves and the vectors of all others are dropped.
+        """
         embedder = self._searchers.named_by_settings().embedder.in_background
         outcome = reembed(self.store, embedder, on_progress, is_stopped)
         for name in outcome.dropped:
@@ -156,7 +159,7 @@ class Memory:
         return outcome
 
     def use_embedder(self, settings: EmbedderSettings) -> None:
-        """The embedder of these settings is the one that `reembed` takes; another one goes on serving until then."""
+        """Set the embedder that `reembed` will use. The current one serves until then."""
         self._choice.use(settings)
 
     def search(
@@ -170,7 +173,7 @@ class Memory:
         metadata: Mapping[str, Any] | None = None,
         mmr_lambda: float | None = None,
     ) -> list[Hit]:
-        """The best chunks for a text, best first; by words alone if the embedder cannot be used."""
+        """Return the best chunks for a text, best first. Uses words only if the embedder is unavailable."""
 
         def search_with(searcher: Searcher) -> list[Hit]:
             return searcher.search.search(
@@ -186,7 +189,7 @@ class Memory:
             return search_with(self._searchers.words_alone())
 
     def embed_texts(self, texts: Sequence[str]) -> tuple[str, Vectors] | None:
-        """The serving embedder's name and its vectors of one text or more; None if there is none to be used."""
+        """Embed at least one text; returns the serving embedder's name and the vectors, or None without an embedder."""
         if self.store.serving_embedder() is None:
             return None
         try:
@@ -198,11 +201,14 @@ class Memory:
             return None
 
     def delete(self, keys: Sequence[ChunkKey], origin: str) -> Changed:
-        """Out of words and vectors, but kept in the record; others are embedded again without the deleted text."""
+        """Hide chunks from word and vector search but keep them in the record.
+
+        Chunks whose embedded text included a deleted chunk are embedded again without it.
+        """
         around = self._embedded_with(keys)
         try:
-            # Before, so that a crash leaves no vector that knows the text; and after, because another thread or process
-            # may have read the text in between.
+            # Once before deleting, so that a crash leaves no vector that contains the text, and once after, because
+            # another thread or process may have read the text in between.
             self.store.outdate_vectors(around)
             changed = self.store.delete(keys, origin)
             self.store.outdate_vectors(around)
@@ -212,34 +218,34 @@ class Memory:
         return changed
 
     def undelete(self, keys: Sequence[ChunkKey], origin: str) -> Changed:
-        """Found by its words again at once, and by meaning once it is embedded."""
+        """Make chunks searchable by words at once, and by meaning once they are embedded."""
         changed = self.store.undelete(keys, origin)
         self.embed_later(self._ids(changed.changed))
         return changed
 
     def merge(self, left: ChunkKey, right: ChunkKey, origin: str) -> Stored:
-        """One chunk under the key of `left`, to be embedded again."""
+        """Merge two chunks into one under the key of `left` and embed it again."""
         merged = self.store.merge(left, right, origin)
         self.embed_later([merged.id])
         return merged
 
     def forget(self, keys: Sequence[ChunkKey], origin: str) -> tuple[ChunkKey, ...]:
-        """Remove chunks for ever, from the record and from the bytes of its files; gives the keys that went."""
+        """Remove chunks permanently, from the record and from the bytes of its files; returns the removed keys."""
         self.delete(keys, origin)
         return self._without_index_files(lambda: self.store.forget(keys, origin))
 
     def forget_all_deleted(self, origin: str) -> tuple[ChunkKey, ...]:
-        """The same with all chunks that are deleted."""
+        """Like `forget`, for all deleted chunks."""
         return self._without_index_files(lambda: self.store.forget_all_deleted(origin))
 
     def repair(self, *, dry_run: bool = False) -> Repaired:
-        """Set damaged rows aside; vectors that were damaged are missing afterwards."""
+        """Set damaged rows aside. Damaged vectors are missing afterwards."""
         if dry_run:
             return self.store.repair(dry_run=True)
         return self._without_index_files(self.store.repair)
 
     def clear(self, origin: str) -> None:
-        """Remove all chunks and windows; turns and positions go on."""
+        """Remove all chunks and windows. Turn and position numbers continue where they were."""
         self._without_index_files(lambda: self.store.clear(origin))
 
     def chunk(self, key: ChunkKey) -> Stored | None:
@@ -275,13 +281,14 @@ class Memory:
         return self.store.stats()
 
     def close(self) -> None:
-        """What waits to be embedded is left without a vector."""
+        """Close the memory. Chunks still queued for embedding stay without a vector."""
         self._queue.close()
         self._searchers.close()
         self.store.close()
 
     def _without_index_files(self, remove: Callable[[], T]) -> T:
-        """What was removed must not be left in files made from it, not even if this process ends in between."""
+        """Delete the index files before and after `remove`: removed data must not survive in them, even after a
+        crash."""
         shutil.rmtree(self._index_folder, ignore_errors=True)
         try:
             return remove()
@@ -297,7 +304,7 @@ class Memory:
             after = ids[-1]
 
     def _embedded_with(self, keys: Iterable[ChunkKey]) -> list[int]:
-        """The other chunks that are embedded with the texts of these, as far as these are not deleted already."""
+        """Return the ids of other chunks whose embedded text includes one of these, ignoring keys already deleted."""
         stored = [self.store.chunk(key) for key in keys]
         present = {entry.chunk.key for entry in stored if entry is not None and not entry.chunk.deleted}
         return [entry.id for entry in embedded_with(self.store, present)]
@@ -306,7 +313,7 @@ class Memory:
         return [stored.id for key in keys if (stored := self.store.chunk(key)) is not None]
 
     def _tell(self, sentence: str) -> None:
-        """Once: an embedder that is away would be told with every search."""
+        """Report each sentence once; otherwise every search would report an unavailable embedder."""
         if sentence not in self._told:
             if len(self._told) >= _MOST_TOLD:
                 self._told.clear()

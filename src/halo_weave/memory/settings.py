@@ -1,4 +1,4 @@
-"""The settings of the memory itself; each with its range and a sentence of help."""
+"""Settings of the memory itself, each with its range and help text."""
 
 from pathlib import Path
 from typing import Annotated

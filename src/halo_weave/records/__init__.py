@@ -1,6 +1,7 @@
-"""Values that travel between the rooms of the house: tokens, chunks and their keys, windows, notes, the memory tree.
+"""Values that packages exchange: tokens, chunks and their keys, windows, notes, and the memory tree.
 
-A record that exists is sound: each checks itself when it is made. Records know no store, engine or window.
+Each record validates itself when it is created, so every existing record is valid. Records depend on no store, engine
+or window.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What travels to and from the memory. A record that exists is sound: each checks itself when it is made."""
+"""Chunks and related records that the memory stores and returns. Each validates itself when it is created."""
 
 import itertools
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _LARGEST_INDEX = 2**63 - 1
 
 
 class Reservation(msgspec.Struct, frozen=True):
-    """Two turns and the positions from `position_start` up to, but without, `position_end`; nobody else gets them."""
+    """Two turns and the positions from `position_start` to `position_end`, exclusive, that no one else gets."""
 
     turn_user: int
     turn_assistant: int
@@ -31,7 +31,7 @@ class Reservation(msgspec.Struct, frozen=True):
 
 
 class ChunkKey(msgspec.Struct, frozen=True, order=True):
-    """A chunk's identity: never used twice. `index` counts the chunks of a turn from 0."""
+    """A chunk's identity, never reused. `index` counts the chunks of a turn from 0."""
 
     turn: int
     index: int
@@ -42,10 +42,11 @@ class ChunkKey(msgspec.Struct, frozen=True, order=True):
 
 
 class Chunk(msgspec.Struct, frozen=True):
-    """A piece of a turn whose tokens stand at consecutive positions.
+    """A piece of a turn whose tokens have consecutive positions.
 
-    `packed_ids` and `packed_lengths` have an entry per token: its id, and how many characters of `text` are its own.
-    `embedder` names the one whose vector was put last; the store fills it in, and it is no part of what is written.
+    `packed_ids` and `packed_lengths` have one entry per token: its id, and how many characters of `text` it
+    contributes. `embedder` names the embedder whose vector was stored last; the store fills it in on reading and
+    ignores it on writing.
     """
 
     key: ChunkKey
@@ -99,7 +100,7 @@ class Chunk(msgspec.Struct, frozen=True):
 
     @property
     def end_position(self) -> int:
-        """The position behind the last token."""
+        """The position after the last token."""
         return self.first_position + self.token_count
 
     def tokens(self) -> list[Token]:
@@ -109,14 +110,15 @@ class Chunk(msgspec.Struct, frozen=True):
 
 
 class Stored(NamedTuple):
-    """A chunk with its number in this store, by which words and vectors refer to it."""
+    """A chunk with its id in this store, which words and vectors refer to."""
 
     id: int
     chunk: Chunk
 
 
 class Record(NamedTuple):
-    """A chunk as the record has it; `merged_into` is the index of the one of its turn and role that it is part of."""
+    """A chunk in the record. `merged_into` is the index of the chunk, of the same turn and role, that contains it
+    now."""
 
     chunk: Chunk
     merged_into: int | None = None
@@ -130,16 +132,16 @@ class PlacedToken(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """What a request changed, and what was so already."""
+    """The chunks that a request changed, and those that were already in the requested state."""
 
     changed: tuple[ChunkKey, ...]
     unchanged: tuple[ChunkKey, ...]
 
 
 class AuditEntry(msgspec.Struct, frozen=True):
-    """Who changed what in the record, and when. `merge` names the chunk that was merged into the one before it.
+    """Who changed what in the record, and when.
 
-    `clear` alone is about no chunk.
+    `merge` names the chunk that was merged into the one before it. Only `clear` names no chunk.
     """
 
     number: int
@@ -157,26 +159,28 @@ class AuditEntry(msgspec.Struct, frozen=True):
 
 
 class WordMatch(NamedTuple):
-    """`score` is BM25: larger is better."""
+    """`score` is BM25; higher is better."""
 
     id: int
     score: float
 
 
 class WordCounts(NamedTuple):
-    """How many chunks there are that can be found, and how many of them have each term."""
+    """The number of searchable chunks, and how many of them contain each term."""
 
     chunks: int
     having: list[int]
 
 
 PART = 32
-"""Ids, and so about chunks, that make a part of the talk."""
+"""Number of consecutive ids, and so roughly of chunks, in one part of the memory."""
 
 
 class WordPlaces(NamedTuple):
-    """How often each term stands in each chunk that was asked for, a row for every term; and in how many of all `parts`
-    of the memory each stands."""
+    """How often each term occurs in each requested chunk, one row per term.
+
+    `having` is the number of the memory's `parts` that contain each term.
+    """
 
     frequencies: NDArray[np.float64]
     having: NDArray[np.int64]
@@ -184,7 +188,7 @@ class WordPlaces(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """What a search has to know about a chunk before it is shown. `metadata` is None unless it was asked for."""
+    """What a search needs to know about a chunk before showing it. `metadata` is None unless requested."""
 
     id: int
     role: Role
@@ -192,14 +196,14 @@ class Outline(NamedTuple):
     time: datetime
     deleted: bool
     turn_chunks: int
-    """Into how many its turn was divided."""
+    """The number of chunks in its turn."""
     speaker: str | None
-    """Who speaks in its turn, if the turn itself says so."""
+    """The speaker of its turn, if the turn itself names one."""
     metadata: dict[str, Any] | None
 
 
 class VectorChanges(NamedTuple):
-    """What happened to an embedder's vectors, each chunk at most once; go on from `change_number`.
+    """Changes of an embedder's vectors, each chunk at most once; continue from `change_number`.
 
     `vectors` has a row for each of `ids`; the vectors of `removed` are gone.
     """
@@ -211,7 +215,7 @@ class VectorChanges(NamedTuple):
 
 
 class Stats(msgspec.Struct, frozen=True):
-    """`chunks` and `tokens` are all in the record but what was merged away; `deleted_chunks` are among them."""
+    """`chunks` and `tokens` exclude merged-away chunks but include the `deleted_chunks`."""
 
     chunks: int
     deleted_chunks: int
@@ -238,7 +242,7 @@ def _require_key(key: ChunkKey) -> None:
 
 
 def _in_words(where: str | ChunkKey) -> str:
-    """Only when something is wrong: chunks are made by the thousand."""
+    """Called only on errors, because chunks are created by the thousand."""
     return f"chunk {where}" if isinstance(where, ChunkKey) else where
 
 

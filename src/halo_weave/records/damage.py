@@ -1,4 +1,4 @@
-"""What a repair of the memory tells."""
+"""The results of repairing the memory."""
 
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -7,9 +7,9 @@ import msgspec
 
 
 class SetAside(msgspec.Struct, frozen=True):
-    """A damaged row that was taken out: from which table, what it was, what was wrong with it, and all its columns.
+    """A damaged row that was removed: its table, what it was, what was wrong with it, and all its columns.
 
-    A text that is not UTF-8 is given as the bytes it consists of. `number` is 0 as long as nothing was written.
+    Text that is not UTF-8 is given as bytes. `number` is 0 until the row is written.
     """
 
     number: int
@@ -21,7 +21,7 @@ class SetAside(msgspec.Struct, frozen=True):
 
 
 class Repaired(NamedTuple):
-    """`mended` says in a sentence each what was made again from the rest; `vectors` are to be made again."""
+    """`mended` has a sentence for each thing that was rebuilt; `vectors` is the number of vectors to compute again."""
 
     set_aside: tuple[SetAside, ...] = ()
     mended: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""What of the notes travels to and from the memory."""
+"""Versions of the notes that the memory stores and returns."""
 
 from datetime import datetime
 from typing import NamedTuple
@@ -7,11 +7,11 @@ DEFAULT_DOCUMENT = (
     '{"_metadata":{"created":null,"last_modified":null,"description":"Notes that outlast every conversation."},'
     '"topics":{},"reminders":[],"context":{},"scratch":{}}'
 )
-"""The notes before anybody wrote in them."""
+"""The document before anything was written."""
 
 
 class NotesOutline(NamedTuple):
-    """A version without its document; `command` is what made it."""
+    """A version without its document; `command` is the command that created it."""
 
     version: int
     time: datetime
@@ -21,7 +21,7 @@ class NotesOutline(NamedTuple):
 
 
 class NotesRecord(NamedTuple):
-    """A version of the notes; 0 is the default document, which nobody wrote. `document` is JSON, as it was written."""
+    """A version of the notes; version 0 is the default document, which was never written. `document` is JSON text."""
 
     version: int
     time: datetime

@@ -1,4 +1,4 @@
-"""What was kept on purpose, notes and the memory tree, on its way from one memory to another."""
+"""Notes and entries of the memory tree in transit from one memory to another."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from halo_weave.records.tree import SnapshotChunk, TreeVersion
 
 
 class KeptVersion(NamedTuple):
-    """A version of an entry with its whole snapshot, also what is hidden because its source is deleted."""
+    """A version of an entry with its complete snapshot, including chunks hidden because their source is deleted."""
 
     version: TreeVersion
     snapshot: list[SnapshotChunk]
@@ -17,9 +17,10 @@ NotesOrTreeRecord = NotesRecord | KeptVersion
 
 
 class RestoredKept(NamedTuple):
-    """Versions that were missing were added. `tree_differing` are paths that have another history and content here.
+    """The result of restoring notes and tree entries: missing versions were added.
 
-    Those stay as they are here, and so do the notes if they are differing.
+    `tree_differing` lists paths with a different history and content here. They stay unchanged, and so do the notes if
+    `are_notes_differing`.
     """
 
     tree_added: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
-"""Positions and turns outside of Python: whole numbers from 0 without an upper limit.
+"""Storage and text forms of positions and turns: whole numbers from 0 without an upper limit.
 
-In a database they are keys: bytes whose order is the numbers' order. In JSON they are decimal text, because JSON's
-readers lose digits past 2^53.
+In a database they are keys: bytes that sort in numeric order. In JSON they are decimal text, because JSON readers lose
+digits beyond 2^53.
 """
 
 import re
@@ -12,10 +12,10 @@ _SHORT_LENGTH = 254
 _ESCAPE = 255
 _LONG_LENGTH_BYTES = 8
 _DECIMAL = re.compile(r"0|[1-9][0-9]*", re.ASCII)
-# Python refuses to convert more than 4,300 digits at once, and may be set to refuse more than 640.
+# Python by default refuses to convert more than 4,300 digits at once, and can be configured to refuse more than 640.
 _DIGITS_AT_ONCE = 600
 _MOST_DIGITS = 100_000
-"""That are read: the time grows faster than their number."""
+"""Limit on input digits, because parsing time grows faster than their number."""
 _SHOWN_CHARACTERS = 60
 
 
@@ -27,7 +27,7 @@ def require_number(number: int) -> None:
 
 
 def key_of_number(number: int) -> bytes:
-    """The length in bytes, then the bytes from the highest; 255 says that eight bytes of length follow."""
+    """Return the length in bytes, then the bytes, highest first; 255 means that an 8-byte length follows."""
     require_number(number)
     length = (number.bit_length() + 7) // 8
     body = number.to_bytes(length, "big")
@@ -37,7 +37,7 @@ def key_of_number(number: int) -> bytes:
 
 
 def number_of_key(key: bytes) -> int:
-    """Only the one key that `key_of_number` gives for a number is taken."""
+    """Decode a key; accepts only the exact bytes that `key_of_number` produces."""
     length = len(key) - 1
     if 0 <= length <= _SHORT_LENGTH and key[0] == length and not key.startswith(b"\0", 1):
         return int.from_bytes(key[1:], "big")
@@ -53,7 +53,7 @@ def text_of_number(number: int) -> str:
 
 
 def number_of_text(text: object) -> int:
-    """Plain ASCII digits without a sign, spaces or leading zeros; anything else is refused."""
+    """Parse plain ASCII digits without sign, spaces or leading zeros; rejects anything else."""
     if not isinstance(text, str) or not _DECIMAL.fullmatch(text):
         raise InputError(f"{_shown(repr(text))} is not a whole number of at least 0 in decimal digits.")
     if len(text) > _MOST_DIGITS:
@@ -62,7 +62,7 @@ def number_of_text(text: object) -> int:
 
 
 def _digits(number: int) -> str:
-    # 3.33 bits make a digit; a number of at most this many bits has at most _DIGITS_AT_ONCE digits.
+    # A digit takes 3.33 bits, so a number of at most this many bits has at most _DIGITS_AT_ONCE digits.
     if number.bit_length() <= _DIGITS_AT_ONCE * 3:
         return str(number)
     low_digits = number.bit_length() * 3 // 20

@@ -1,6 +1,6 @@
-"""Lists of small whole numbers as bytes: the width of an entry (1, 2 or 4), then the entries, lowest byte first.
+"""Lists of small whole numbers as bytes: the width of an entry (1, 2 or 4), then the entries in little-endian order.
 
-Token ids mostly fit into two bytes and piece lengths into one, and a lifetime has many of them.
+Most token ids fit into two bytes and most piece lengths into one, and a memory holds very many of them.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _ENTRIES = {1: "<u1", 2: "<u2", 4: "<u4"}
 
 
 def pack(values: Sequence[int]) -> bytes:
-    """The narrowest form, so that equal lists give equal bytes."""
+    """Pack with the smallest possible width, so that equal lists give equal bytes."""
     smallest, largest = (min(values), max(values)) if len(values) else (0, 0)
     if smallest < 0 or largest > LARGEST:
         raise InputError(f"{smallest if smallest < 0 else largest} is not from 0 to {LARGEST}.")
@@ -35,10 +35,10 @@ def require_packed(packed: bytes) -> None:
 
 
 def packed_count(packed: bytes) -> int:
-    """How many numbers are in it, without unpacking."""
+    """Count the numbers without unpacking."""
     return (len(packed) - 1) // packed[0]
 
 
 def packed_total(packed: bytes) -> int:
-    """The sum of its numbers; without unpacking where they are small, as lengths are."""
+    """Sum the numbers; without unpacking if they are small, as lengths are."""
     return sum(packed) - 1 if packed[0] == 1 else int(unpack(packed).sum(dtype=np.int64))

@@ -1,4 +1,4 @@
-"""Who speaks in a turn."""
+"""The roles that may speak in a turn."""
 
 from typing import Literal, get_args
 

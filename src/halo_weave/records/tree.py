@@ -1,4 +1,4 @@
-"""What of the memory tree travels to and from the memory."""
+"""Entries, versions and snapshots of the memory tree that the memory stores and returns."""
 
 import math
 from datetime import datetime
@@ -15,15 +15,15 @@ from halo_weave.records.tree_paths import path_of_text
 
 LARGEST_CONTENT_BYTES = 64 * 1024
 DEEPEST_CONTENT = 64
-"""Levels of lists and objects inside of each other: whoever reads it next may have less of the stack left."""
+"""Maximum nesting of lists and objects. A later reader may have less stack left."""
 _LARGEST_VERSION = 2**63 - 1
 
 
 class SnapshotChunk(msgspec.Struct, frozen=True, eq=False):
-    """A copy of a chunk as it was when a memory was saved, and how near it was to that.
+    """A copy of a chunk from when an entry was saved, and its similarity to that entry.
 
-    `vector` is what it had in the index of `embedder`, or was made of its text alone; both are None until there is
-    one. `id` is its number in the store.
+    `vector` comes from the index of `embedder` or was computed from the text alone; both are None until there is one.
+    `id` is its id in the store.
     """
 
     chunk: Chunk
@@ -68,9 +68,9 @@ class SnapshotChunk(msgspec.Struct, frozen=True, eq=False):
 
 
 class SnapshotVectors(NamedTuple):
-    """Vectors of one embedder: a path, the id of a chunk in its snapshot, and a row of `vectors` for each.
+    """Vectors of one embedder. Each row of `vectors` has a path and the id of a chunk in that path's snapshot.
 
-    `others` are paths and ids of chunks that have none of it.
+    `others` lists paths and ids of chunks without a vector by this embedder.
     """
 
     paths: list[str]
@@ -80,9 +80,9 @@ class SnapshotVectors(NamedTuple):
 
 
 class TreeVersion(msgspec.Struct, frozen=True):
-    """A version of an entry; `content` is JSON text, None if this version is its deletion.
+    """A version of an entry; `content` is JSON text, or None if this version is a deletion.
 
-    `created` is when the entry was first saved, or saved anew after a deletion.
+    `created` is when the entry was first saved, or first saved again after a deletion.
     """
 
     path: str
@@ -106,7 +106,7 @@ class TreeVersion(msgspec.Struct, frozen=True):
 
 
 class TreeEntry(NamedTuple):
-    """What is at a path now, without its snapshot; `content` is JSON text."""
+    """The current version at a path, without its snapshot; `content` is JSON text."""
 
     path: str
     version: int
@@ -117,7 +117,7 @@ class TreeEntry(NamedTuple):
 
 
 class TreeOutline(NamedTuple):
-    """The same without what takes time to read: only the `beginning` of the content, and its size."""
+    """Like `TreeEntry`, but with only the `beginning` and the size of the content, which is faster to read."""
 
     path: str
     version: int
@@ -129,7 +129,7 @@ class TreeOutline(NamedTuple):
 
 
 class VersionOutline(NamedTuple):
-    """One step in the history of a path."""
+    """One version in the history of a path."""
 
     version: int
     time: datetime
@@ -140,7 +140,7 @@ class VersionOutline(NamedTuple):
 
 
 def content_of(path: str, value: Any) -> str:
-    """A JSON value as text. InputError if it is none, too large or too deep."""
+    """Encode a JSON value as text. Raises InputError if it is not valid JSON, too large or too deeply nested."""
     try:
         text = msgspec.json.encode(value).decode()
         is_same = msgspec.json.decode(text) == value

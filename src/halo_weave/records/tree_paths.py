@@ -1,4 +1,4 @@
-"""Paths of the memory tree, such as `HaloWeave/Goals/Phase 1`: headings from the top down, with slashes between."""
+"""Paths of the memory tree, such as `HaloWeave/Goals/Phase 1`: headings from the top down, separated by slashes."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -14,9 +14,9 @@ _NEVER = {"Cc": "a control character", "Cs": "an unpaired surrogate", "Zl": "a l
 
 
 def path_of_text(text: str) -> str:
-    """The one way to write a path: no blanks around headings, accents joined to their letters.
+    """Return the canonical form of a path: headings are stripped and in Unicode form NFC.
 
-    InputError if it is none. Upper and lower case are different headings.
+    Raises InputError if the text is not a valid path. Headings are case-sensitive.
     """
     if len(text) > 2 * LONGEST_PATH:
         raise InputError(f"The path {_shown(text)} has {len(text):,} characters; the limit is {LONGEST_PATH}.")
@@ -30,7 +30,7 @@ def path_of_text(text: str) -> str:
 
 
 def root_of_text(text: str) -> str:
-    """The same, or empty for the whole tree."""
+    """Like `path_of_text`, but empty text stands for the whole tree."""
     return path_of_text(text) if text.strip() else ""
 
 
@@ -39,19 +39,19 @@ def heading_of(path: str) -> str:
 
 
 def parent_of(path: str) -> str:
-    """Empty for a heading at the top."""
+    """Return the parent path, empty for a top-level heading."""
     return path.rpartition(SLASH)[0]
 
 
 def ancestors_of(path: str) -> Iterator[str]:
-    """From the top down, without the path itself."""
+    """Yield the ancestors from the top down, without the path itself."""
     for place, character in enumerate(path):
         if character == SLASH:
             yield path[:place]
 
 
 def is_under(path: str, root: str) -> bool:
-    """Everything but the root itself is under an empty one."""
+    """Whether a path is below a root, excluding the root itself. Every path is below the empty root."""
     return not root or path.startswith(root + SLASH)
 
 

@@ -1,4 +1,4 @@
-"""What of windows travels to and from the memory."""
+"""Windows, burials and journal entries that the memory stores and returns."""
 
 import math
 from datetime import datetime
@@ -24,7 +24,7 @@ class WindowOutline(NamedTuple):
 
 
 class WindowRecord(msgspec.Struct, frozen=True):
-    """A window as it was saved; `version` counts how often it was, from 1, and is 0 before the first time."""
+    """A saved window. `version` counts the saves; it is 0 before the first one."""
 
     id: str
     name: str
@@ -41,16 +41,16 @@ class WindowRecord(msgspec.Struct, frozen=True):
 
 
 class BurialPlace(NamedTuple):
-    """Where a burial stands among all of a window, which are in order of time."""
+    """A burial's place in the order of a window's burials, which is by time."""
 
     time: datetime
     key: ChunkKey
 
 
 class BurialRecord(msgspec.Struct, frozen=True):
-    """What a window buried: where it stood, the peak brightness that it had earned, why, and when.
+    """A buried chunk: its position, the peak brightness that it had reached, and why and when it was buried.
 
-    `brightness` is that of each token, packed; empty if it is not known, as in burials of earlier versions.
+    `brightness` is packed, one value per token; empty if unknown, as in burials of earlier versions.
     """
 
     key: ChunkKey
@@ -79,7 +79,7 @@ def packed_brightness(values: NDArray[np.float32]) -> bytes:
 
 
 class BurialGap(NamedTuple):
-    """Buried chunks between two positions, from when to when they were said; `keys` are the first of them."""
+    """The buried chunks between two positions, and the time range in which they were said; `keys` are the first few."""
 
     chunks: int
     tokens: int
@@ -90,7 +90,7 @@ class BurialGap(NamedTuple):
 
 
 class JournalEntry(NamedTuple):
-    """What a window noted down about a turn under way."""
+    """What a window recorded about a turn under way."""
 
     turn: int
     payload: bytes

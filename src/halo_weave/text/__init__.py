@@ -1,6 +1,6 @@
-"""Pure functions on text: splitting turns into chunks, chat templates, stop strings, server-sent events.
+"""Pure functions on text: splitting turns into chunks, chat templates, stop strings and server-sent events.
 
-`languages` has what depends on the language a text is written in.
+`languages` contains everything that depends on the language of a text.
 """
 
 from halo_weave.text.chat_template import ChatTemplate, chatml, from_jinja

@@ -1,7 +1,7 @@
-"""Whole characters out of a stream of bytes.
+"""Decodes a stream of bytes into whole characters.
 
-A tokenizer may split one character over several tokens. Text is only ever shown in whole characters: the bytes of an
-unfinished one wait here, and the token that completes it carries the whole character.
+A tokenizer may split a character over several tokens. Only whole characters are ever shown: the bytes of an incomplete
+one wait here, and the token that completes it carries the whole character.
 """
 
 import codecs
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 
 class CharacterStream:
-    """Bytes in, whole characters out; bytes that can never become a character turn into U+FFFD."""
+    """Takes bytes and returns whole characters; invalid bytes become U+FFFD."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
@@ -18,14 +18,14 @@ class CharacterStream:
         return self._decoder.decode(piece)
 
     def finish(self) -> str:
-        """What is left when no more bytes will come: nothing, or the sign for an unfinished character."""
+        """Return the rest when no more bytes will come: nothing, or U+FFFD for an incomplete character."""
         rest = self._decoder.decode(b"", final=True)
         self._decoder.reset()
         return rest
 
 
 def texts_of_pieces(pieces: Iterable[bytes]) -> list[str]:
-    """One text per piece, which joined give the whole text; a character belongs to the piece that completes it."""
+    """Return one text per piece, which join to the whole; a character belongs to the piece that completes it."""
     stream = CharacterStream()
     texts = [stream.push(piece) for piece in pieces]
     if texts and (rest := stream.finish()):

@@ -1,8 +1,8 @@
-"""How a model expects turns to be marked: the pieces of text that open and close each role's turn.
+"""Chat templates: the text that opens and closes each role's turn in a model's format.
 
-Models carry a Jinja template for whole conversations. We need its parts, because turns come and go one by one: each
-turn's opening and closing belong to the turn itself. They are found by rendering marked conversations and cutting the
-result at the marks. A template that cannot be cut so (or none at all) is replaced by ChatML.
+Models come with a Jinja template for whole conversations. We need its parts, because turns come and go individually and
+each needs its own opening and closing. To find them, we render conversations with markers and cut the result at the
+markers. If a template cannot be cut this way, or there is none, ChatML replaces it.
 """
 
 import datetime
@@ -25,8 +25,11 @@ class TurnMarks(msgspec.Struct, frozen=True):
 
 
 class ChatTemplate(msgspec.Struct, frozen=True):
-    """`start` stands once before the first turn (a BOS sign, or nothing). `writes_tool_calls` says that the model was
-    trained to call tools as JSON between <tool_call> and </tool_call>."""
+    """The parts of a chat format.
+
+    `start` comes once before the first turn (a BOS token or nothing). `writes_tool_calls` says that the model was
+    trained to call tools as JSON between <tool_call> and </tool_call>.
+    """
 
     source: Literal["model", "chatml"]
     start: str
@@ -48,14 +51,15 @@ def chatml(start: str = "") -> ChatTemplate:
 
 
 def from_jinja(template: str | None, *, bos: str = "", eos: str = "", adds_bos: bool = False) -> ChatTemplate:
-    """The parts of a model's template. `bos` stands first if the template writes it or the vocabulary `adds_bos`."""
+    """Extract the parts of a model's template; `bos` comes first if the template or the vocabulary (`adds_bos`) adds
+    it."""
     fallback = chatml(bos if adds_bos else "")
     if not template:
         return fallback
     try:
         cut = _cut(_Renderer(template, bos, eos), bos, adds_bos)
         return msgspec.structs.replace(cut, writes_tool_calls="<tool_call>" in template)
-    except Exception:  # a template is a foreign program and may fail in any way
+    except Exception:  # a template is third-party code and may raise anything
         return fallback
 
 
@@ -84,7 +88,7 @@ def _cut(render: _Renderer, bos: str, adds_bos: bool) -> ChatTemplate:
     try:
         start, system = _system_marks(render)
     except (TemplateError, _CannotCut):
-        start, system = "", None  # the template knows no system role: it is said as the user's words
+        start, system = "", None  # the template has no system role: system text uses the user's marks
     lead: list[tuple[Role, str]] = [("system", "S")] if system is not None else []
     question: list[tuple[Role, str]] = [*lead, ("user", "U")]
     answered: list[tuple[Role, str]] = [*question, ("assistant", "A")]
@@ -92,7 +96,7 @@ def _cut(render: _Renderer, bos: str, adds_bos: bool) -> ChatTemplate:
     assistant_opening = _without_prefix(_after(render(question, reply=True), "U"), user_closing)
     assistant_closing = _after(render(answered), "A")
     between = _between(render([*answered, ("user", "V"), ("assistant", "B")]), "A", "V")
-    # Some templates write the end sign only between turns, not after the last one.
+    # Some templates write the end token only between turns, not after the last one.
     assistant_closing = assistant_closing if between.startswith(assistant_closing) else ""
     user = TurnMarks(_without_prefix(between, assistant_closing), user_closing)
     if system is None:
@@ -101,7 +105,7 @@ def _cut(render: _Renderer, bos: str, adds_bos: bool) -> ChatTemplate:
     else:
         closing = _without_suffix(_between(render(question), "S", "U"), user.opening)
         system = TurnMarks(system.opening, closing)
-    # Where every turn begins with the BOS sign (<|im_start|> for some models), it belongs to the turns.
+    # If every turn begins with the BOS token (<|im_start|> in some models), it belongs to the turns.
     if bos and not start and system.opening.startswith(bos) and not user.opening.startswith(bos):
         start, system = bos, TurnMarks(system.opening.removeprefix(bos), system.closing)
     if adds_bos and bos and not start.startswith(bos):

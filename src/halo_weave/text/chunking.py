@@ -1,16 +1,16 @@
-"""Splitting a turn into chunks: paragraphs and code blocks of a minimum size, found while the tokens come.
+"""Splits a turn into chunks while its tokens arrive: paragraphs and code blocks of a minimum size.
 
-A new chunk may begin at a line that is not blank and follows a blank line, a line that starts with `}` or the end of a
-fenced block, and at a line that opens a fenced block; never inside one. So blank lines belong to what stands before
-them. It does begin there once the chunk before it has the minimum of tokens.
+A new chunk may begin at a non-blank line after a blank line, after a line that starts with `}` or after the end of a
+fenced block, and at a line that opens a fenced block; never inside one. So blank lines belong to the text before them.
+A new chunk does begin there once the previous chunk has the minimum number of tokens.
 
-Fences are those of CommonMark (``` or ~~~, three signs or more, indented by up to three spaces, closed by at least as
-many of the same sign; one that is never closed lasts to the end), except that fences inside quotes or deeper in lists
-are not looked for. Lines end with a line feed, with or without a carriage return before it.
+Fences follow CommonMark (``` or ~~~, three characters or more, indented by up to three spaces, closed by at least as
+many of the same character; an unclosed one extends to the end). Fences inside quotes or deeper in lists are not
+detected. Lines end with a line feed, optionally preceded by a carriage return.
 
-Chunks are made of whole tokens. Where a new chunk should begin inside a token, it begins behind that token; if this
-place is inside a fenced block, before that token; and if both are inside one, not at all. Tokens without text (parts of
-a character that a later token completes) belong to what follows.
+Chunks consist of whole tokens. If a new chunk should begin inside a token, it begins after that token; if that place is
+inside a fenced block, before the token; if both are inside one, not at all. Tokens without text (parts of a character
+that a later token completes) belong to the text after them.
 """
 
 import re
@@ -41,18 +41,18 @@ TokenT = TypeVar("TokenT", bound=HasText)
 def chunks_of(
     tokens: Iterable[TokenT], *, min_tokens: int = MIN_TOKENS, max_tokens: int = 0
 ) -> list[tuple[TokenT, ...]]:
-    """The chunks of a whole turn; joined they are the turn. See `Chunker` for the settings."""
+    """Split a whole turn; the chunks join to the turn. See `Chunker` for the settings."""
     chunker: Chunker[TokenT] = Chunker(min_tokens=min_tokens, max_tokens=max_tokens)
     chunks = [chunk for token in tokens for chunk in chunker.push(token)]
     return chunks + chunker.finish()
 
 
 class Chunker(Generic[TokenT]):
-    """Tokens of one turn in, chunks out as soon as it is certain where they end.
+    """Takes the tokens of one turn and returns each chunk as soon as its end is certain.
 
-    Every chunk but the last has at least `min_tokens`. With `max_tokens`, longer chunks are divided at the last line
-    end, else sentence end, else space in their second half. Fenced blocks are then divided only if one alone is longer
-    than that, so a chunk may have up to `min_tokens` more than `max_tokens`; 0 never divides.
+    Every chunk but the last has at least `min_tokens`. With `max_tokens`, longer chunks are split in their second half
+    at the last line end, else sentence end, else space. Fenced blocks are then split only if one alone is longer than
+    that, so a chunk may exceed `max_tokens` by up to `min_tokens`. 0 never splits.
     """
 
     def __init__(self, *, min_tokens: int = MIN_TOKENS, max_tokens: int = 0) -> None:
@@ -79,7 +79,7 @@ class Chunker(Generic[TokenT]):
         return chunks
 
     def finish(self) -> list[tuple[TokenT, ...]]:
-        """The rest of the turn. Afterwards nothing more can be pushed."""
+        """Return the rest of the turn. Nothing can be pushed afterwards."""
         self._blocks.finish()
         self._note_if_free()
         chunks = self._finished_chunks()
@@ -92,7 +92,7 @@ class Chunker(Generic[TokenT]):
         return chunks
 
     def _next_size(self) -> int | None:
-        """Tokens of the chunk that ends before the next line known to begin a new one, if any."""
+        """Return the size of the chunk that ends before the next known start of a chunk, if any."""
         starts = self._blocks.starts
         while starts:
             size = bisect_left(self._places, starts[0])
@@ -106,7 +106,7 @@ class Chunker(Generic[TokenT]):
         return None
 
     def _next_divided_size(self) -> int | None:
-        """Tokens of the first part of a chunk that has grown too long, if it has."""
+        """Return the size of the first part of a chunk that has grown too long, if it has."""
         if len(self._tokens) <= self._max_tokens:
             return None
         smallest = max(self._min_tokens, self._max_tokens // 2)
@@ -158,12 +158,12 @@ class _Fence(NamedTuple):
 
 
 class _Blocks:
-    """Finds in a text that comes in pieces where blocks start and fences are; all places count characters."""
+    """Finds block starts and fences in a text that arrives in pieces; all places are character offsets."""
 
     def __init__(self) -> None:
         self.length = 0
         self.starts: deque[int] = deque()
-        """Where lines begin that may begin a chunk; the reader takes them away."""
+        """Starts of lines that may begin a chunk; the caller removes them."""
         self._fences: list[tuple[int, float]] = []
         self._open_fence: _Fence | None = None
         self._line = _Line()
@@ -173,9 +173,9 @@ class _Blocks:
 
     @property
     def known_up_to(self) -> int:
-        """It is certain of all places up to here whether they are inside a fence."""
+        """Up to this place, it is certain whether a place is inside a fence."""
         if self._open_fence is not None:
-            # A line that closes it does so at its end, which is here if nothing more comes.
+            # A closing line closes the fence at its end, which is here if nothing more comes.
             return self.length - self._line.closes(self._open_fence)
         return self._line_start if self._line.may_open_fence else self.length
 
@@ -226,7 +226,7 @@ class _Blocks:
 
 
 class _Line:
-    """What a line is, told from a few facts so that a line of any length and any number of pieces costs little."""
+    """Classifies a line from a few facts, so that neither its length nor the number of its pieces costs much."""
 
     def __init__(self) -> None:
         self._indent = ""
@@ -267,7 +267,7 @@ class _Line:
 
     @property
     def may_open_fence(self) -> bool:
-        """Whether the line may still turn out to open a fence, or does."""
+        """Whether the line opens a fence or may still turn out to."""
         if self._indent not in _FENCE_INDENTS:
             return False
         if self._sign not in ("`", "~"):
@@ -276,7 +276,7 @@ class _Line:
 
     @property
     def opened_fence(self) -> _Fence | None:
-        # ```so``` is code inside a paragraph; tildes have no such meaning.
+        # ```so``` is inline code in a paragraph; tildes have no such form.
         is_inline_code = self._sign == "`" and self._rest_has_sign
         return _Fence(self._sign, self._sign_count) if self._is_fence and not is_inline_code else None
 

@@ -1,4 +1,4 @@
-"""Server-sent events: framing them, and finding them again in bytes that may be cut anywhere, even in a line end."""
+"""Server-sent events: framing them, and parsing them from bytes that may be split anywhere, even in a line end."""
 
 import codecs
 from collections.abc import Iterable, Iterator
@@ -6,18 +6,18 @@ from collections.abc import Iterable, Iterator
 from halo_weave.errors import EngineProtocolError
 
 HEARTBEAT = b": still here\n\n"
-"""A comment, which readers skip; it tells both sides that the connection lives."""
+"""A comment, which readers ignore; it shows both sides that the connection is alive."""
 
 LARGEST_EVENT_BYTES = 256 * 1024 * 1024
 
 
 def frame_event(data: bytes) -> bytes:
-    """One event of the Kobold kind; `data` is JSON and so has no line ends of its own."""
+    """Frame an event in the form of the Kobold API. `data` is JSON and therefore contains no line breaks."""
     return b"event: message\ndata: " + data + b"\n\n"
 
 
 class EventParser:
-    """Bytes in, the data of each event out once its closing empty line is there; other fields are skipped."""
+    """Takes bytes and returns the data of each event once its closing empty line has arrived; ignores other fields."""
 
     def __init__(self) -> None:
         self._line = bytearray()
@@ -28,11 +28,11 @@ class EventParser:
 
     @property
     def is_inside_event(self) -> bool:
-        """Whether the bytes so far end in the middle of an event."""
+        """Whether the bytes so far end inside an event."""
         return bool(self._data) or bool(self._line.strip())
 
     def push(self, received: bytes) -> list[bytes]:
-        """The data of the events that are complete now."""
+        """Return the data of the events that are now complete."""
         if not received:
             return []
         if self._after_carriage_return:
@@ -53,7 +53,7 @@ class EventParser:
         return events
 
     def finish(self) -> list[bytes]:
-        """The event at the very end whose closing empty line never came, if it has any data."""
+        """Return the last event if its closing empty line never came and it has data."""
         return self.push(b"\n\n")
 
     def _end_line(self, line: bytes) -> None:
@@ -73,7 +73,7 @@ class EventParser:
 
 
 def all_events(received: Iterable[bytes]) -> Iterator[bytes]:
-    """The events of a whole stream, from servers too that leave out the last empty line."""
+    """Yield the events of a whole stream, even if the server omits the last empty line."""
     parser = EventParser()
     for piece in received:
         yield from parser.push(piece)

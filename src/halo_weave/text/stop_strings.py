@@ -1,25 +1,25 @@
-"""Finding stop strings in a text that comes in pieces, without ever showing a part of one."""
+"""Finds stop strings in a text that arrives in pieces, without ever showing part of one."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 
 class StopMatch(NamedTuple):
-    """`visible` characters of the pushed text are settled; `stopped` if a stop string begins right behind them."""
+    """The first `visible` characters of the text are final; `stopped` if a stop string begins right after them."""
 
     visible: int
     stopped: bool
 
 
 class StopFinder:
-    """Tells after each piece how much of the whole text so far can be shown for certain."""
+    """Tells after each piece how much of the text so far is certain to be shown."""
 
     def __init__(self, stop: Sequence[str]) -> None:
         self._stop = [_StopString(string) for string in dict.fromkeys(stop) if string]
         self._length = 0
 
     def push(self, piece: str) -> StopMatch:
-        """Behind a stop string nothing more can be pushed."""
+        """Nothing can be pushed after a stop string was found."""
         ends = [(string, end) for string in self._stop if (end := string.push(piece)) is not None]
         if ends:
             return StopMatch(min(self._length + end - string.length for string, end in ends), stopped=True)
@@ -28,9 +28,9 @@ class StopFinder:
 
 
 class _StopString:
-    """One of them; `matched` is how many of its characters, from its first, stand at the end of the text.
+    """One stop string. `matched` is how many of its first characters are at the end of the text.
 
-    By Knuth, Morris and Pratt, so that neither a long string nor a text that almost has it costs more than its length.
+    Uses the Knuth-Morris-Pratt algorithm, so that long strings and texts with near matches take only linear time.
     """
 
     def __init__(self, string: str) -> None:
@@ -38,14 +38,14 @@ class _StopString:
         self.matched = 0
         self._string = string
         self._shorter = [0, 0]
-        """For each number of matched characters the next smaller one that may stand at the end of the text as well."""
+        """For each number of matched characters, the next smaller number that also matches at the end of the text."""
         matched = 0
         for character in string[1:]:
             matched = self._followed(matched, character)
             self._shorter.append(matched)
 
     def push(self, piece: str) -> int | None:
-        """Where in the piece the string is complete, if it is."""
+        """Return where in the piece the string is complete, or None."""
         for end, character in enumerate(piece, 1):
             self.matched = self._followed(self.matched, character)
             if self.matched == self.length:

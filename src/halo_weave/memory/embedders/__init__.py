@@ -1,1 +1,1 @@
-"""Embedders: what turns texts into vectors. One protocol, and one module for each way to run a model."""
+"""Embedders turn texts into vectors: one protocol, and one module for each way to run a model."""

@@ -1,8 +1,8 @@
-"""Which embedder a memory's vectors are of, and how it is opened again when the settings name another one by now.
+"""Finds the embedder that made a memory's vectors, even if the settings now name another one.
 
-How each embedder was opened is kept in a file beside the memory, without keys and passwords. It is a note, no part of
-the record: if it is lost, the bundled embedder and the one of the settings are still known. A server that the settings
-no longer name is not asked any more: it would be sent what is said.
+A file beside the memory records how each embedder was opened, without keys and passwords. It is a convenience, not part
+of the record: without it, the bundled embedder and the one in the settings are still known. A server that the settings
+no longer name is never contacted, because it would receive the texts.
 """
 
 import os
@@ -19,7 +19,7 @@ from halo_weave.memory.embedders.embedder import Embedder, EmbedderSettings, ope
 from halo_weave.text.server_address import without_password
 
 Notice = Callable[[str], None]
-"""Takes a line for the person who uses the memory."""
+"""Receives a sentence for the user."""
 _Notes = dict[str, EmbedderSettings]
 _WAY_OUT = "run `halo-weave memory reembed` to compute vectors with the embedder in the settings"
 
@@ -31,7 +31,7 @@ class EmbedderChoice:
         self._notice = notice
 
     def use(self, settings: EmbedderSettings) -> None:
-        """Go by other settings; the embedder of the vectors serves until they are made again."""
+        """Switch to other settings. The embedder of the existing vectors serves until they are recomputed."""
         self._settings = settings
 
     def named_by_settings(self) -> Embedder:
@@ -40,9 +40,9 @@ class EmbedderChoice:
         return embedder
 
     def of_vectors(self, name: str | None) -> Embedder:
-        """The embedder of this name, or that of the settings if there are no vectors yet.
+        """Return the embedder with this name, or the one in the settings if there are no vectors yet.
 
-        EmbedderError if it cannot be opened.
+        Raises EmbedderError if it cannot be opened.
         """
         if name is None:
             return self.named_by_settings()
@@ -78,7 +78,7 @@ class EmbedderChoice:
         if name == minilm.NAME:
             return EmbedderSettings()
         noted = self._notes().get(name)
-        # Keys and passwords are not written down; the present ones count for the same server only.
+        # The file has no keys or passwords. Those in the settings may be used only for the same server.
         if noted is not None and without_password(noted.url) == without_password(self._settings.url):
             return msgspec.structs.replace(noted, url=self._settings.url, api_key=self._settings.api_key)
         return noted

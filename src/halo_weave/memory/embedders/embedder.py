@@ -1,4 +1,4 @@
-"""The embedder: what turns texts into vectors whose closeness is closeness of meaning."""
+"""The embedder protocol: turns texts into vectors, so that similar meanings have similar vectors."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from halo_weave.memory.vectors.unit import Vectors
 from halo_weave.paths import bundled_minilm_folder, cache_folder
 
 LoadingNotice = Callable[[str], None]
-"""Takes a line for the person who waits."""
+"""Receives a progress message for the user."""
 EmbedderKind = Literal["minilm", "gguf", "openai"]
 
 
@@ -36,7 +36,7 @@ class EmbedderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Embedder(Protocol):
     @property
     def name(self) -> str:
-        """Identity that is stored beside every vector: vectors of different names are never compared."""
+        """Identity stored with every vector. Vectors with different names are never compared."""
         ...
 
     @property
@@ -44,22 +44,22 @@ class Embedder(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """Longest text in tokens, special ones included; what goes beyond does not count."""
+        """Maximum text length in tokens, including special tokens. The rest of a longer text is ignored."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row of length 1 per text, in order: shape [texts, dimensions]."""
+        """Return one unit-length row per text, in order: shape [texts, dimensions]."""
         ...
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of the whole text, special ones included, to be compared with `max_tokens`."""
+        """Count the tokens of the whole text, including special tokens, for comparison with `max_tokens`."""
         ...
 
     def close(self) -> None: ...
 
 
 def open_embedder(settings: EmbedderSettings, on_progress: LoadingNotice | None = None) -> Embedder:
-    """The embedder that the settings ask for; `on_progress` hears of work that takes a while."""
+    """Open the embedder that the settings name. `on_progress` receives messages during slow work."""
     if settings.kind == "openai":
         return OpenAIEmbedder(settings.url, settings.model, settings.api_key)
     if settings.kind == "gguf":

@@ -1,4 +1,4 @@
-"""Any GGUF embedding model, run in this process."""
+"""An embedder that runs any GGUF embedding model in this process."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ _SAMPLE_BYTES = 1 << 20
 
 class GgufEmbedder:
     def __init__(self, path: Path, *, name: str = "", max_tokens: int = 0, threads: int = 0) -> None:
-        """Without a `name`, the file's name and a digest of its size, beginning and end are the identity."""
+        """`name` defaults to the file name plus a digest of the file's size, beginning and end."""
         self._path = path
         self._model = EmbeddingModel(path, max_tokens=max_tokens, threads=threads)
         self.name = name or f"gguf:{path.stem}:{_fingerprint(path)}"
@@ -31,7 +31,11 @@ class GgufEmbedder:
 
 
 def _fingerprint(path: Path) -> str:
-    """Reading a large model whole would take longer than loading it; its metadata and last weights tell it apart."""
+    """Hash only the size and both ends of the file.
+
+    The metadata and last weights identify a model, and reading a large file completely would take longer than loading
+    it.
+    """
     size = path.stat().st_size
     digest = hashlib.sha256(str(size).encode())
     with path.open("rb") as file:

@@ -1,7 +1,7 @@
-"""all-MiniLM-L6-v2 as a GGUF file: made once from the published weights and kept in the cache folder.
+"""all-MiniLM-L6-v2 as a GGUF file: converted once from the published weights and kept in the cache folder.
 
-The file's name carries the digest of its content, so that a damaged file is recognised and made again, and two
-processes that make it at once rename the same bytes to the same name.
+The file name contains a digest of the content. So a damaged file is detected and rebuilt, and two processes that
+convert at the same time rename identical bytes to the same name.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from halo_weave.errors import EmbedderError
 
 NAME = "all-MiniLM-L6-v2"
 MAX_TOKENS = 256
-"""What the model was trained on; the weights would take 512."""
+"""The length used in training; the weights would accept 512."""
 
 _FORMAT_VERSION = 1
 _FILE_PREFIX = f"{NAME.lower()}.v{_FORMAT_VERSION}-"
@@ -24,7 +24,7 @@ _ABANDONED_AFTER_S = 3600
 
 
 def converted_minilm(source: Path, cache: Path, on_progress: Callable[[str], None] | None = None) -> Path:
-    """The GGUF file in the folder `cache`, made from the published files in `source` if no sound one is there."""
+    """Return the GGUF file in `cache`, converted from the published files in `source` if no intact one exists."""
     for path in sorted(cache.glob(f"{_FILE_PREFIX}*.gguf")):
         if _is_sound(path):
             return path
@@ -42,7 +42,7 @@ def converted_minilm(source: Path, cache: Path, on_progress: Callable[[str], Non
 
 
 def _make(source: Path, cache: Path) -> Path:
-    # Needed once in the life of an installation, and slow to import.
+    # Needed once per installation, and slow to import.
     from halo_weave.memory.embedders.minilm_conversion import convert
 
     handle, name = tempfile.mkstemp(prefix=_TEMPORARY_PREFIX, suffix=".part", dir=cache)
@@ -61,7 +61,7 @@ def _move(temporary: Path, path: Path) -> None:
     try:
         temporary.replace(path)
     except PermissionError:
-        # Windows refuses to replace a file in use; a sound one in use is as good as ours.
+        # Windows refuses to replace a file in use. An intact file already there is just as good.
         if not _is_sound(path):
             raise
 
@@ -80,7 +80,7 @@ def _digest_name(path: Path) -> str:
 
 
 def _remove_abandoned(cache: Path) -> None:
-    """What a process left that ended in the middle; never what another one is writing now."""
+    """Remove files left by a process that ended mid-conversion, but not files still being written."""
     for path in cache.glob(f"{_TEMPORARY_PREFIX}*.part"):
         try:
             if time.time() - path.stat().st_mtime > _ABANDONED_AFTER_S:

@@ -1,4 +1,4 @@
-"""From a BERT sentence embedder as published (safetensors, word pieces) to a GGUF file for llama.cpp."""
+"""Converts a BERT sentence embedder as published (safetensors, word pieces) to a GGUF file for llama.cpp."""
 
 import json
 from pathlib import Path
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 _UNUSED_TENSORS = ("embeddings.position_ids", "pooler.")
 _CONTROL_WORDS = ("[PAD]", "[CLS]", "[SEP]", "[MASK]")
 _UNKNOWN_WORD = "[UNK]"
-# Tables that are added to, not multiplied with; the library wants them in full precision.
+# These tables are added, not multiplied. llama.cpp expects them in full precision.
 _FULL_PRECISION = ("position_embd.weight", "token_types.weight")
 
 
 def convert(source: Path, target: Path, *, name: str) -> None:
-    """Write the published files in the folder `source` as one GGUF file, with weights in 16 bits."""
+    """Convert the published files in the folder `source` to one GGUF file with 16-bit weights."""
     config = json.loads((source / "config.json").read_text(encoding="utf-8"))
     writer = gguf.GGUFWriter(target, "bert")
     try:
@@ -58,7 +58,7 @@ def _add_vocabulary(writer: Any, words: list[str]) -> None:
 
 
 def _piece(word: str) -> str:
-    """BERT marks the pieces that continue a word; llama.cpp marks those that begin one."""
+    """Convert a word piece: BERT marks pieces that continue a word, llama.cpp marks pieces that begin one."""
     if word in _CONTROL_WORDS or word == _UNKNOWN_WORD:
         return word
     return word.removeprefix("##") if word.startswith("##") else f"▁{word}"

@@ -1,4 +1,4 @@
-"""Embeddings from an OpenAI-compatible server."""
+"""An embedder that uses an OpenAI-compatible server."""
 
 from collections.abc import Sequence
 
@@ -28,9 +28,9 @@ class _Embeddings(msgspec.Struct):
 
 
 class OpenAIEmbedder:
-    """Longest text: what the server tells of its context, else 512 tokens; longer ones are cut before they are sent.
+    """The maximum length is the context that the server reports, or 512 tokens; longer texts are cut before sending.
 
-    Tokens are counted by the server's tokenizer, or estimated with the bundled model's if it has none.
+    Tokens are counted by the server's tokenizer, or estimated with the bundled model's if the server has none.
     """
 
     def __init__(self, url: str, model: str = "", api_key: str = "", *, timeout_s: float = 120.0) -> None:
@@ -74,9 +74,9 @@ class OpenAIEmbedder:
         self._tokenizer.close()
 
     def _sendable(self, text: str) -> str:
-        """The text cut to the longest one; servers refuse an empty one."""
+        """Return the text cut to the maximum length, never empty, because servers reject empty texts."""
         text = _whole_characters(text)
-        while len(text.encode()) > self.max_tokens - _SPECIAL_TOKENS:  # no token is shorter than a byte
+        while len(text.encode()) > self.max_tokens - _SPECIAL_TOKENS:  # a token has at least one byte
             tokens = self.count_tokens(text)
             if tokens <= self.max_tokens:
                 break
@@ -104,5 +104,5 @@ class OpenAIEmbedder:
 
 
 def _whole_characters(text: str) -> str:
-    """Halves of a surrogate pair cannot be sent."""
+    """Replace unpaired surrogates, which cannot be encoded."""
     return text.encode(errors="replace").decode()

@@ -1,4 +1,4 @@
-"""What stands in for an embedder where none can be used: nothing has vectors of it, so that words alone decide."""
+"""A stand-in for when no embedder is available: no chunk has a vector by it, so only words decide."""
 
 from collections.abc import Sequence
 

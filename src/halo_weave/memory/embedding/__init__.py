@@ -1,1 +1,1 @@
-"""Keeping vectors in step with chunks: what text stands for a chunk, the queue in the background, embedding again."""
+"""Keeping vectors in step with chunks: the text to embed, the background queue and re-embedding."""

@@ -1,7 +1,7 @@
-"""Keeping the vectors of chunks in step with what they stand for.
+"""Computes chunk vectors and keeps them up to date.
 
-A chunk is embedded together with the openings of its question and answer. When one of these comes, changes or is
-deleted, the chunks that were embedded with it are embedded again: a deleted text must not be found by its neighbours.
+A chunk is embedded together with the anchors of its question and answer. When an anchor is added, changed or deleted,
+the chunks embedded with it are embedded again: a deleted text must not be found through its neighbours.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -14,7 +14,7 @@ from halo_weave.records.roles import Role
 
 BATCH = 64
 EmbeddingProgress = Callable[[int], None]
-"""Takes the number of chunks embedded so far."""
+"""Receives the number of chunks embedded so far."""
 
 
 class Indexer:
@@ -23,7 +23,10 @@ class Indexer:
         self._embedder = embedder
 
     def embed(self, stored: Sequence[Stored]) -> int:
-        """Give chunks their vectors; those that changed meanwhile are left to whoever changed them."""
+        """Embed chunks and return how many vectors were stored.
+
+        A chunk that changes in the meantime is skipped; whoever changed it embeds it again.
+        """
         as_of = self._store.change_number()
         fresh = self._store.chunks_by_ids([entry.id for entry in stored])
         count = 0
@@ -38,9 +41,10 @@ class Indexer:
         return count
 
     def embed_new(self, stored: Sequence[Stored]) -> int:
-        """Give chunks their vectors, and again to those that were embedded before these were there; counts the former.
+        """Embed chunks, and embed again the chunks whose text now includes one of them; counts only the former.
 
-        The latter come first: a chunk without a vector tells whoever goes on after a crash that both are to be done.
+        The dependent chunks come first. After a crash, a new chunk without a vector then shows that both steps must be
+        repeated.
         """
         around = embedded_with(self._store, {entry.chunk.key for entry in stored})
         ids, _ = self._store.vectors_by_ids(self._embedder.name, [entry.id for entry in around])
@@ -51,7 +55,7 @@ class Indexer:
     def embed_missing(
         self, on_progress: EmbeddingProgress = lambda _: None, is_stopped: Callable[[], bool] = lambda: False
     ) -> int:
-        """Embed all chunks that have no vector of this embedder yet; can be stopped, and goes on where it was."""
+        """Embed all chunks without a vector by this embedder. Can be stopped; the next call continues from there."""
         done = after = 0
         while not is_stopped() and (ids := self._store.ids_without_vector(self._embedder.name, after, BATCH)):
             done += self.embed_new(self._store.chunks_by_ids(ids))
@@ -60,7 +64,7 @@ class Indexer:
         return done
 
     def embed_again_after(self, changed: Collection[ChunkKey]) -> int:
-        """Embed again what was, or should have been, embedded together with these chunks."""
+        """Embed again the chunks whose embedded text includes, or should include, one of these."""
         return self.embed(embedded_with(self._store, changed))
 
     def _text(self, entry: Stored) -> str:
@@ -81,7 +85,7 @@ class Indexer:
 
 
 def embedded_with(store: Store, keys: Collection[ChunkKey]) -> list[Stored]:
-    """The other chunks whose text to embed has one of these in it."""
+    """Return the other chunks whose embedded text includes one of these."""
     openings = [key for key in keys if key.index == 0]
     around = [entry for turn in sorted(_turns_around(openings)) for entry in store.chunks_of_turn(turn)]
     again = set(to_embed_again(keys, [entry.chunk.key for entry in around]))

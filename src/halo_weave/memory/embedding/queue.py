@@ -1,4 +1,4 @@
-"""Embedding in the background: whoever writes need not wait for vectors."""
+"""A queue that embeds chunks in the background, so that writers do not wait for vectors."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -9,7 +9,7 @@ from halo_weave.errors import EmbedderError, HaloError
 from halo_weave.system.background import BackgroundThread, count_failure, failure_in_words
 
 EmbedWork = Callable[[list[int]], object]
-"""Embeds chunks by their ids."""
+"""Embeds chunks by id."""
 AT_ONCE = 64
 _THREAD = "embedding"
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 300.0
@@ -18,12 +18,11 @@ _MOST_ERRORS = 20
 
 
 class EmbeddingQueue:
-    """One thread that takes ids in the order in which they came.
+    """One thread that processes ids in order of arrival.
 
-    Chunks that could not be embedded are tried again: as soon as another chunk could be embedded, and at growing
-    intervals until then. The first attempt takes one chunk, each further one twice as many as the last that succeeded,
-    so that a chunk that always fails takes no other one with it. A chunk that still lacks its vector when the process
-    ends is found by that when the memory is next opened.
+    Failed chunks are retried as soon as another chunk succeeds, and at growing intervals until then. The first retry
+    takes one chunk, and each success doubles the batch, so that a chunk that always fails does not block the others. A
+    chunk that still has no vector when the process ends is found when the memory is next opened.
     """
 
     def __init__(
@@ -52,19 +51,19 @@ class EmbeddingQueue:
             self._changed.notify_all()
 
     def settle(self) -> list[HaloError]:
-        """Wait until nothing is left to do but to try again later; gives what went wrong since this was last asked."""
+        """Wait until only later retries are left; returns the errors since the last call."""
         self.wait(None)
         with self._changed:
             errors, self._errors = self._errors, []
         return errors
 
     def wait(self, timeout_s: float | None) -> bool:
-        """Wait no longer than this; True if nothing is left to do but to try again later."""
+        """Wait at most this long; True if only later retries are left."""
         with self._changed:
             return self._changed.wait_for(lambda: self._is_closed or not self._has_work(), timeout_s)
 
     def close(self) -> None:
-        """Finish what is under way and leave the rest."""
+        """Finish the current batch and drop the rest."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
@@ -105,14 +104,14 @@ class EmbeddingQueue:
             self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)
 
     def _retry_failed(self) -> None:
-        """The embedder works, so that whatever failed before may work now."""
+        """Retry at once, because the embedder evidently works again."""
         with self._changed:
             self._pause_s = self._first_pause_s
             self._retry_size = min(self._retry_size * 2, AT_ONCE)
             self._retry_at = _NOW
 
     def _keep(self, error: HaloError) -> None:
-        """An embedder that is away fails for every chunk; it is reported once."""
+        """Report each error once; an unavailable embedder fails for every chunk."""
         with self._changed:
             if str(error) in map(str, self._errors):
                 return

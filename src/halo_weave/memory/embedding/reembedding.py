@@ -1,4 +1,4 @@
-"""Vectors of another embedder for the whole memory, while the old ones go on serving."""
+"""Computes another embedder's vectors for the whole memory while the old vectors keep serving."""
 
 from collections.abc import Callable
 
@@ -10,11 +10,15 @@ from halo_weave.memory.embedding.indexing import Indexer
 from halo_weave.memory.store.protocol import Store
 
 ReembeddingProgress = Callable[[int, int], None]
-"""Takes how many chunks have their vector, and how many are to have one."""
+"""Receives the number of chunks that have their vector and the total."""
 
 
 class Reembedded(msgspec.Struct, frozen=True):
-    """`embedded` counts this run alone; `dropped` are the vectors of other embedders that went once all was done."""
+    """The result of a run.
+
+    `embedded` counts this run only. `dropped` maps other embedders to the number of their vectors removed after
+    completion.
+    """
 
     embedder: str
     embedded: int
@@ -29,9 +33,9 @@ class Reembedded(msgspec.Struct, frozen=True):
 def reembed(
     store: Store, embedder: Embedder, on_progress: ReembeddingProgress, is_stopped: Callable[[], bool]
 ) -> Reembedded:
-    """Embed what lacks a vector of `embedder`; once nothing does, it serves and the others' vectors are dropped.
+    """Embed all chunks that lack a vector by `embedder`; then let it serve and drop the others' vectors.
 
-    What was embedded stays when this is stopped, so that it goes on there when it is run again.
+    A stopped run keeps its vectors, and the next run continues from there.
     """
     before = store.stats()
     total = before.chunks - before.deleted_chunks
@@ -48,7 +52,7 @@ def reembed(
         try:
             store.serve_embedder(embedder.name)
             break
-        except InputError:  # others wrote meanwhile, or it was stopped
+        except InputError:  # others wrote in the meantime, or the run was stopped
             if is_stopped():
                 return Reembedded(embedder.name, embedded, _count_missing(store, embedder.name), {})
     others = [name for name, count in store.stats().vectors.items() if count and name != embedder.name]

@@ -1,7 +1,7 @@
-"""One embedder for whoever asks a question and for the chunks that are embedded in the background.
+"""One embedder shared by questions and by background embedding of chunks.
 
-A question goes first. Chunks are embedded in parts of bounded work, and no part begins while a question is being
-embedded, so that a question waits for the part under way at most.
+Questions go first. Chunks are embedded in small parts, and no part starts while a question is being embedded. A
+question therefore waits for one part at most.
 """
 
 import threading
@@ -15,12 +15,14 @@ from halo_weave.memory.vectors.unit import Vectors
 _PART_TEXTS = 8
 _PART_TOKENS = 256
 _LONGEST_WAIT_S = 5.0
-"""A question that hangs, at a server that is away, must not hold up the chunks for ever."""
+"""A question that hangs on an unreachable server must not block the chunks forever."""
 
 
 class SharedEmbedder:
-    """An embedder for questions; `in_background` is the same one for chunks. May be used from several threads if the
-    embedder may."""
+    """An embedder for questions; `in_background` is the same embedder for chunks.
+
+    Thread-safe if the embedder is.
+    """
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -43,11 +45,11 @@ class SharedEmbedder:
 
     @property
     def has_question(self) -> bool:
-        """Whether a question is being embedded, or waits to be."""
+        """Whether a question is being embedded or waiting."""
         return self._questions > 0
 
     def embed_part(self, texts: Sequence[str]) -> Vectors:
-        """After the questions under way."""
+        """Embed a part once no question is under way, or after `_LONGEST_WAIT_S`."""
         with self._changed:
             self._changed.wait_for(lambda: not self.has_question, _LONGEST_WAIT_S)
         return self._embedder.embed(texts)

@@ -1,13 +1,13 @@
-"""What is embedded for a chunk: its own text together with the openings of the question and the answer around it.
+"""The text that is embedded for a chunk: the chunk itself with the anchors of the question and the answer around it.
 
-An anchor is a turn's first chunk. In the order of the conversation the text holds
+An anchor is a turn's first chunk. In the order of the conversation, the text contains
 
-- for an assistant's chunk: the question's anchor, the answer's anchor, the chunk;
-- for a user's chunk: the question's anchor, the chunk, the answer's anchor, once there is one;
+- for an assistant chunk: the question's anchor, the answer's anchor, the chunk;
+- for a user chunk: the question's anchor, the chunk, and the answer's anchor once it exists;
 - for a system chunk: the chunk alone.
 
-An embedder reads only so many tokens. The chunk itself comes first, then the other role's anchor, then the own turn's
-anchor: the first of them that does not fit whole is shortened to its beginning, and the next ones are left out.
+An embedder reads a limited number of tokens. The chunk has priority, then the other role's anchor, then its own turn's
+anchor. The first of them that does not fit is shortened to its beginning, and the rest are left out.
 """
 
 import re
@@ -18,10 +18,10 @@ from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.roles import Role
 
 CountTokens = Callable[[str], int]
-"""Tokens of a whole text, special ones included, as `Embedder.count_tokens`."""
+"""Counts the tokens of a whole text, including special tokens, like `Embedder.count_tokens`."""
 
 _ORDER_IN_TEXT: Mapping[Role, tuple[int, ...]] = {"assistant": (2, 0, 1), "user": (1, 2, 0), "system": (0,)}
-"""Where the parts stand; they are listed by priority: chunk, other role's anchor, own turn's anchor."""
+"""Where each part goes in the text. Parts are listed by priority: chunk, other role's anchor, own turn's anchor."""
 _LAST_WORD = re.compile(r"\s\S*$")
 _LONGEST_WORD = 24
 
@@ -40,11 +40,11 @@ def embedding_text(
     count_tokens: CountTokens,
     limit: int,
 ) -> str:
-    """The text to embed, at most `limit` tokens long.
+    """Return the text to embed, at most `limit` tokens long.
 
-    `own_anchor` is None if the target is its turn's anchor itself, `other_anchor` if the other role's turn is not
-    there. White space around the parts is dropped; they stand on lines of their own. A part that is shortened may
-    leave a word or 1/64 of the limit unused. The text is empty if not even the target's first character fits.
+    `own_anchor` is None if the target is its turn's anchor itself, `other_anchor` if the other role's turn does not
+    exist. Each part is stripped and starts on its own line. A shortened part may leave one word or 1/64 of the limit
+    unused. The text is empty if not even the target's first character fits.
     """
     texts = (target, other_anchor or "", own_anchor or "")
     places = _ORDER_IN_TEXT[role]
@@ -59,17 +59,17 @@ def embedding_text(
 
 
 def partner(turn: int, role: Role) -> tuple[int, Role] | None:
-    """The turn and role whose anchor goes with a turn's chunks: an answer's question, a question's answer."""
+    """Return the turn and role whose anchor is embedded with a turn's chunks: a question's answer or vice versa."""
     if role == "system":
         return None
     return (turn + 1, "assistant") if role == "user" else (turn - 1, "user")
 
 
 def to_embed_again(new: Collection[ChunkKey], earlier: Iterable[ChunkKey]) -> list[ChunkKey]:
-    """Those of the `earlier` chunks whose text to embed has changed because `new` ones came.
+    """Return those of the `earlier` chunks whose embedded text changes because of the `new` ones.
 
-    Only anchors are part of other chunks' texts. In a conversation, this is an answer's anchor that changes all chunks
-    of its question; whatever comes in another order, as imports may, is told as well.
+    Only anchors are part of other chunks' texts. In a conversation, an answer's anchor changes all chunks of its
+    question. Chunks that arrive in another order, as in imports, are covered too.
     """
     anchors = {(key.turn, key.role) for key in new if key.index == 0 and key.role != "system"}
     return [
@@ -84,10 +84,10 @@ def _joined(parts: Sequence[_Part]) -> str:
 
 
 class _Shortening:
-    """Finds how much of `part` fits beside those that are `taken` whole, with few and short counts.
+    """Finds how much of `part` fits beside the `taken` parts, with few and short token counts.
 
-    A text's tokens are spread evenly enough for the place to be guessed from the counts so far; every fourth guess
-    halves the range, so that uneven texts end soon as well.
+    Tokens are spread evenly enough to guess the cut from the counts so far. Every fourth guess halves the range, so
+    that uneven texts finish quickly too.
     """
 
     def __init__(self, taken: Sequence[_Part], part: _Part, count_tokens: CountTokens, limit: int) -> None:
@@ -117,7 +117,7 @@ class _Shortening:
 
 
 def _beginning(text: str, length: int) -> str:
-    """At most `length` characters, without a torn word at the end unless it is longer than words usually are."""
+    """Return at most `length` characters, without a cut word at the end unless it is unusually long."""
     beginning = text[:length]
     if not text[length].isspace():
         torn_word = _LAST_WORD.search(beginning, max(0, length - _LONGEST_WORD))

@@ -1,1 +1,1 @@
-"""Files beside the memory: locks that die with their holder, files being made, and caches that are sound or unused."""
+"""Files beside the memory: locks released when their holder dies, temporary files, and verified caches."""

@@ -1,7 +1,7 @@
-"""A place where the writers of several processes queue, and which the operating system frees when its holder dies.
+"""A file lock at which writers of several processes queue. The operating system releases it when its holder dies.
 
-It only keeps them from getting into each other's way: whatever it stands beside must guard itself. So nobody waits
-here for ever, and where files cannot be locked everybody passes.
+The lock only avoids contention; the resource beside it must protect itself. So waiting is limited, and where files
+cannot be locked, every process proceeds.
 """
 
 import os
@@ -25,7 +25,7 @@ class FileLock:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Alone among the threads that share this object; among processes too, unless the wait took too long."""
+        """Hold the lock exclusively among threads, and also among processes unless the wait timed out."""
         with self._threads:
             if self._file is None:
                 self._file = _opened(self._path)
@@ -38,7 +38,7 @@ class FileLock:
 
     @contextmanager
     def held_if_free(self) -> Iterator[bool]:
-        """Without waiting: False if another process holds it."""
+        """Take the lock without waiting; False if another process holds it."""
         with self._threads:
             if self._file is None:
                 self._file = _opened(self._path)
@@ -85,18 +85,18 @@ else:
                 if time.monotonic() > deadline:
                     return False
             except OSError:
-                return False  # a file system without locks
+                return False  # the file system does not support locks
             time.sleep(pause_s)
             pause_s = min(pause_s * 1.5, _LONGEST_PAUSE_S)
 
     def _is_held_elsewhere(file: int) -> bool:
-        """If not, it is locked now, where files can be."""
+        """Whether another process holds the lock. If not, it is locked now, where the file system supports locks."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return True
         except OSError:
-            return False  # a file system without locks
+            return False  # the file system does not support locks
         return False
 
     def _unlock(file: int) -> None:

@@ -1,6 +1,6 @@
-"""Files that are still being made, under names of their own; those of a process that died are swept away later.
+"""Temporary files for unfinished work. Those of a process that died are removed later.
 
-Whoever makes one holds a lock on it, which the operating system frees when its holder dies.
+The creator of a file holds a lock on it, which the operating system releases when the process dies.
 """
 
 import os
@@ -16,17 +16,17 @@ from typing import BinaryIO
 
 _PREFIX, _SUFFIX = ".halo-weave-", ".part"
 _COMPANIONS = ("-journal", "-wal", "-shm")
-"""What SQLite may have had beside a file when its process died."""
+"""Files that SQLite may have left beside a file when its process died."""
 _DELETED_WHEN_CLOSED = getattr(os, "O_TEMPORARY", 0) | getattr(os, "O_BINARY", 0)
-"""For Windows, where a file that is open keeps its name."""
+"""For Windows, where an open file cannot be unlinked."""
 _FOLDER = "-folder"
 _YOUNG_S = 60.0
-"""A complete file is for a moment neither locked nor under its name; so young it is nobody's leavings."""
+"""For a moment, a complete file is neither locked nor renamed. A file younger than this is not considered abandoned."""
 
 
 @contextmanager
 def partial_file(folder: Path) -> Iterator[Path]:
-    """An empty file for its maker alone, gone in the end."""
+    """Provide an empty private file that is deleted at the end."""
     handle, name = tempfile.mkstemp(prefix=_PREFIX, suffix=_SUFFIX, dir=folder)
     path = Path(name)
     try:
@@ -39,7 +39,7 @@ def partial_file(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def partial_folder(folder: Path) -> Iterator[Path]:
-    """A folder for its maker alone, gone in the end. One that a process left when it died is found by its lock."""
+    """Provide a private folder that is deleted at the end. If the process dies, `sweep` finds it by its lock file."""
     with partial_file(folder) as lock:
         path = lock.with_name(lock.name + _FOLDER)
         path.mkdir(mode=0o700)
@@ -51,7 +51,7 @@ def partial_folder(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """A partial file beside `path` that takes its name once it is complete and on the disk."""
+    """Provide a temporary file that is renamed to `path` once it is complete and synced to disk."""
     handle, name = tempfile.mkstemp(prefix=_PREFIX, suffix=_SUFFIX, dir=path.parent)
     temporary = Path(name)
     try:
@@ -59,8 +59,8 @@ def new_file(path: Path) -> Iterator[Path]:
             try_lock(handle)
             yield temporary
             os.fsync(file.fileno())
-        # Closed first: once the file has its name, this process may open it as a memory, and closing any handle of a
-        # file takes SQLite's locks on it away.
+        # Close before renaming: once the file has its name, this process may open it as a memory, and closing any
+        # handle of a file releases SQLite's locks on it.
         temporary.rename(path)
         _sync_folder(path.parent)
     finally:
@@ -68,7 +68,7 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 def nameless_file(folder: Path, write: Callable[[Path], object]) -> BinaryIO:
-    """What `write` writes to the path that it is given, to be read; gone from the disk once it is closed."""
+    """Let `write` write to a temporary path and return that file for reading; it is deleted when closed."""
     path = folder / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}"
     try:
         write(path)
@@ -82,7 +82,7 @@ def nameless_file(folder: Path, write: Callable[[Path], object]) -> BinaryIO:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what processes that died have left in `folder`."""
+    """Remove the files in `folder` left by processes that died."""
     with suppress(OSError):
         for path in folder.glob(f"{_PREFIX}*{_SUFFIX}"):
             with suppress(OSError):
@@ -103,7 +103,7 @@ def _remove_if_left(path: Path) -> None:
 
 def _sync_folder(folder: Path) -> None:
     if os.name == "nt":
-        return  # Windows knows no way to open a folder for this
+        return  # Windows cannot open a folder for syncing
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,7 +1,7 @@
-"""Files that are caches: never changed, only replaced as a whole, and opened only if they are exactly what was written.
+"""Cache files that are only replaced as a whole, and opened only if they are exactly what was written.
 
-Behind the content stand a header, its length, a checksum of everything before, and a mark that tells the kind of file.
-Any number of processes may have one mapped into memory.
+After the content come a header, its length, a checksum of everything before, and a mark that identifies the kind of
+file. Any number of processes may map a file into memory.
 """
 
 import mmap
@@ -27,12 +27,11 @@ _ABANDONED_AFTER_S = 3600
 class SealedFile(NamedTuple):
     header: bytes
     content: mmap.mmap
-    """The header and what seals the file are at the end of it."""
+    """The whole file, including the header and trailer at its end."""
 
 
 def write_sealed(path: Path, mark: bytes, write: Callable[[BinaryIO], bytes | None]) -> bool:
-    """In place of what is there, whole or not at all. `write` writes the content and gives the header, or None to
-    give up."""
+    """Replace the file atomically. `write` writes the content and returns the header, or None to abort."""
     make_private_folder(path.parent)
     _remove_abandoned(path)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", suffix=".part", dir=path.parent)
@@ -53,14 +52,14 @@ def write_sealed(path: Path, mark: bytes, write: Callable[[BinaryIO], bytes | No
 
 
 def open_sealed(path: Path, mark: bytes) -> SealedFile | None:
-    """None if there is no file of this kind, or not as it was written."""
+    """Open a file; None if it does not exist, is of another kind, or is not what was written."""
     try:
         with path.open("rb") as file:
             header = _sound_header(file, mark)
             if header is None:
                 return None
             return SealedFile(header, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except (OSError, ValueError):  # the latter if it has become shorter meanwhile
+    except (OSError, ValueError):  # ValueError if the file became shorter in the meantime
         return None
 
 
@@ -78,10 +77,11 @@ def _sound_header(file: BinaryIO, mark: bytes) -> bytes | None:
 
 
 def _checksum(file: BinaryIO, size: int, header_length: int) -> int:
-    """Of the first `size` bytes and the header's length, by sections side by side: a large file must not take long."""
+    """Checksum the first `size` bytes and the header's length. Sections run in parallel, for the sake of large
+    files."""
 
     def of_section(start: int) -> bytes:
-        # Mapped only meanwhile, so that it does not stay in this process's memory.
+        # Mapped only temporarily, so that it does not stay in this process's memory.
         length = min(size - start, _SECTION_BYTES)
         with mmap.mmap(file.fileno(), length, access=mmap.ACCESS_READ, offset=start) as section:
             return zlib.crc32(section).to_bytes(4, "little")
@@ -92,7 +92,7 @@ def _checksum(file: BinaryIO, size: int, header_length: int) -> int:
 
 
 def _remove_abandoned(path: Path) -> None:
-    """What a process left that ended in the middle; never what another one is writing now."""
+    """Remove files left by a process that ended while writing, but not files still being written."""
     for part in path.parent.glob(f".{path.name}-*.part"):
         with suppress(OSError):
             if time.time() - part.stat().st_mtime > _ABANDONED_AFTER_S:

@@ -1,1 +1,1 @@
-"""Search over words and meaning: candidates, their ranking, and what a hit says about itself."""
+"""Search by words and by meaning: candidates, ranking and hits."""

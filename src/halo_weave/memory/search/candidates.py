@@ -1,4 +1,4 @@
-"""The chunks that a search looks at: what meaning, words and named times put forward, and what stands beside it."""
+"""The chunks that a search considers: those found by meaning, by words and by named times, and their neighbours."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
@@ -19,13 +19,13 @@ from halo_weave.text.languages.dates import AFTERWARDS, named_times, nearness
 
 _LEAST_TIMES, _MOST_TIMES, _SOME_MORE = 2, 16, 1.25
 _FEW = 10_000
-"""Chunks that are compared one by one faster than any index finds those among all."""
+"""Up to this many chunks, comparing them one by one is faster than finding them through an index of all."""
 _FEW_OF_A_TIME = 2_000
-"""So many chunks of a time that a question names are all compared with it."""
+"""If a time named in the question has at most this many chunks, all of them are compared with the question."""
 
 
 class SearchQuestion:
-    """What a question says besides its meaning and its words: whom and which times it names."""
+    """What a question contains besides its meaning and words: the speakers and times that it names."""
 
     def __init__(self, text: str, now: datetime) -> None:
         self.text = text
@@ -46,10 +46,10 @@ class SearchQuestion:
 
 
 class Candidates:
-    """The chunks that one search has looked at; those that pass the filter are kept.
+    """The chunks that one search has examined, and those that passed the filter.
 
-    If a time is asked for in which little was said, just that is compared. Otherwise more and more of a ranking is
-    looked at until enough has passed.
+    If the filter's time range holds few chunks, the search compares exactly those. Otherwise it reads further and
+    further down a ranking until enough chunks have passed.
     """
 
     def __init__(self, store: Store, embedder: str, index: VectorIndex, wanted: ChunkFilter) -> None:
@@ -73,7 +73,7 @@ class Candidates:
         return dict(self._store.search_words(terms, count, among=self._among))
 
     def of_times(self, question: SearchQuestion, query: Vector, count: int) -> list[int]:
-        """The closest of what was said at the times that are named and soon after, unless too much was said then."""
+        """Return the closest chunks from the named times and shortly after. Skips a time with too many chunks."""
         found: list[int] = []
         for span in filter(None, (time.latest(question.now) for time in question.times)):
             outlines = self._store.outlines_between(
@@ -115,7 +115,7 @@ class Candidates:
         )
 
     def with_neighbours(self, found: Collection[int]) -> list[int]:
-        """What was found and what stands right beside it, as far as it passes the filter."""
+        """Return the found chunks and their direct neighbours, if these pass the filter."""
         beside = {chunk_id + step for chunk_id in found for step in (-1, 1)}.difference(found)
         if self._among is None:
             self._look_at(sorted(beside))
@@ -132,7 +132,7 @@ class Candidates:
         return list(self._passed)
 
     def _first_passing(self, first: Callable[[int], Sequence[tuple[int, float]]], count: int) -> dict[int, float]:
-        """The first `count` of a ranking that pass the filter, with their values; `first` gives the best so many."""
+        """Return the first `count` entries of a ranking that pass the filter; `first(n)` returns the best n entries."""
         asked = count
         while True:
             found = first(asked)

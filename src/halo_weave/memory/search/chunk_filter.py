@@ -1,4 +1,4 @@
-"""What a chunk must be to be found."""
+"""The filter that limits which chunks a search may find."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -12,9 +12,9 @@ from halo_weave.records.roles import Role
 
 
 class ChunkFilter(msgspec.Struct, frozen=True):
-    """What a chunk must be to be found; None lets all through.
+    """Conditions on a chunk; None sets no condition.
 
-    `since` is included, `until` is not. `metadata` names entries that the chunk's metadata must have with these values.
+    `since` is inclusive, `until` exclusive. `metadata` lists entries that the chunk's metadata must contain.
     """
 
     roles: Collection[Role] | None = None
@@ -38,7 +38,7 @@ class ChunkFilter(msgspec.Struct, frozen=True):
 
 
 def _has(own: Any, wanted: Any) -> bool:
-    """Of objects and lists only what is wanted must be there."""
+    """Match recursively; objects and lists may contain more than is wanted."""
     if isinstance(wanted, Mapping):
         return isinstance(own, Mapping) and all(name in own and _has(own[name], wanted[name]) for name in wanted)
     if isinstance(wanted, list):

@@ -1,4 +1,4 @@
-"""The words of a question that are worth looking for."""
+"""The words of a question that are worth searching for."""
 
 import itertools
 import math
@@ -8,24 +8,28 @@ from typing import NamedTuple
 from halo_weave.memory.store.protocol import Store
 
 _KINDS_IN_WORDS = "LNM"
-"""Letters, numbers and the marks on them, which many scripts write their vowels with."""
+"""Letters, numbers and marks; many scripts write vowels as marks."""
 _NEVER_COMMON = 50
-"""Chunks that a word may have in the smallest memory."""
+"""A word in at most this many chunks never counts as common, however small the memory."""
 _COMMON_SHARE = 0.5
-"""BM25 itself gives nothing to words that more than half of all chunks have."""
+"""BM25 itself gives no weight to words that occur in more than half of all chunks."""
 _MOST_READ = 400_000
-"""Chunks that the words of one question may have in all: with more, searching a large memory takes too long."""
+"""Limit on the chunks that contain a question's words, in total; more would make search in a large memory too slow."""
 
 
 def terms_of(text: str) -> list[str]:
-    """The text's words in order, without regard to case, each once."""
+    """Return the text's words in order, case-folded and without duplicates."""
     spaced = "".join(letter if unicodedata.category(letter)[0] in _KINDS_IN_WORDS else " " for letter in text)
     return list(dict.fromkeys(spaced.casefold().split()))
 
 
 class Term(NamedTuple):
-    """`share` is how many of all chunks have it, as a part of 1; never 0, as the next chunk may have it. `weight` is
-    what finding it says, in a memory of any size: 1 for a word of a single chunk, near 0 for a word of all."""
+    """A word and its weight.
+
+    `share` is the fraction of all chunks that contain it; never 0, because the next chunk may contain it. `weight` is
+    its significance, independent of the memory's size: 1 for a word in a single chunk, near 0 for a word in every
+    chunk.
+    """
 
     text: str
     share: float
@@ -33,15 +37,18 @@ class Term(NamedTuple):
 
 
 class TellingTerms:
-    """Leaves out the words that more than this share of all chunks have, and in a large memory as many of the commonest
-    as it takes: they cost the most and say the least."""
+    """Selects the distinctive words of a question.
+
+    Drops words that occur in more than `largest_share` of all chunks. In a large memory it also drops the commonest of
+    the rest until the limit is met: they cost the most and say the least.
+    """
 
     def __init__(self, store: Store, largest_share: float = _COMMON_SHARE) -> None:
         self._store = store
         self._largest_share = largest_share
 
     def of(self, text: str) -> list[Term]:
-        """All words of the text if each is common or unknown."""
+        """Return the distinctive terms, or all terms if every one is common or unknown."""
         terms = terms_of(text)
         counts = self._store.count_words(terms)
         most = max(_NEVER_COMMON, int(self._largest_share * counts.chunks))

@@ -1,14 +1,15 @@
-"""From what chunks and their surroundings say to one order, as pure functions.
+"""Ranking of candidates by their own content and their surroundings, as pure functions.
 
-People do not repeat names and topics in every sentence: what a question asks for by three words is said in one chunk,
-two of them in the chunks before. So each candidate is judged at three scales: alone, with its neighbours, and with the
-part of the talk around it; by the words of the question that stand there, and by how close in meaning it is. Each of
-these becomes a number of standard deviations above the mean of all candidates, and their weighted sum is the score.
+People do not repeat names and topics in every sentence: of three words in a question, one chunk may contain one and the
+chunks before it the other two. So each candidate is judged at three scales: alone, with its neighbours, and with the
+part of the conversation around it. The question's words count at all three scales, similarity in meaning at the first
+two. Each value becomes a number of standard deviations above the mean of all candidates, and their weighted sum is the
+score.
 
-Two things are known before anything is asked. A turn that was divided into many chunks says one thing in many of them,
-so each is less likely to be what is looked for. And what a user said is worth the boost; what a user wishes from now on
-is worth another, if it is close to the question. Two more are told by the question: whom it names may have said it, and
-when it names a time, it was said then. All are factors on the odds, of which the score is the logarithm.
+Two factors are known before the question. A turn that was split into many chunks spreads one statement over them, so
+each is less likely to be the answer. User chunks get the user boost; a user's lasting wishes get another boost if they
+are close to the question. Two more factors come from the question: a speaker whom it names, and a time that it names.
+All are factors on the odds, and the score is the logarithm of the odds.
 """
 
 import math
@@ -23,12 +24,12 @@ from halo_weave.records.chunks import PART
 from halo_weave.records.roles import Role
 
 Ranks = dict[int, int]
-"""Ranks from 1 by chunk id."""
+"""Rank, counting from 1, by chunk id."""
 Scores = NDArray[np.float64]
 
 
 class Scale(NamedTuple):
-    """How far around a chunk to look, and what a chunk one step farther counts; ids follow the order of the talk."""
+    """How far around a chunk to look, and the factor for each step away. Ids follow the order of the conversation."""
 
     reach: int
     decay: float
@@ -42,16 +43,17 @@ ALONE, CLOSE, NEAR, WIDE = Scale(0, 1.0), Scale(2, 0.5), Scale(4, 0.5), Scale(PA
 _WEIGHTS_OF_WORDS = {ALONE: 0.2, NEAR: 0.4, WIDE: 0.5}
 _WEIGHTS_OF_MEANING = {ALONE: 0.4, CLOSE: 0.4}
 _DILUTION = 1.5
-"""The power of the number of a turn's chunks by which the odds of each are divided."""
+"""The odds of a chunk are divided by the number of chunks in its turn to this power."""
 _SPEAKER, _TIME = 0.8, 2.0
-"""Logarithms of the factors for the speaker and for the time that the question names."""
+"""Logarithms of the factors for a named speaker and a named time."""
 
 
 class RankingCandidate(NamedTuple):
-    """A chunk that could be an answer. `similarity` and `word_score` are None where the search did not find it.
+    """A chunk that could be an answer.
 
-    `is_named` says whether the question names who said it; `nearness` is how near it is to a time that the question
-    names, from 0 to 1; `is_wish` whether it is one of the wishes that are closest to the question.
+    `similarity` and `word_score` are None where that search did not find the chunk. `is_named` says whether the
+    question names the speaker. `nearness`, from 0 to 1, is how close the chunk is to a time that the question names.
+    `is_wish` marks one of the wishes closest to the question.
     """
 
     id: int
@@ -66,10 +68,13 @@ class RankingCandidate(NamedTuple):
 
 
 class Neighbourhood(NamedTuple):
-    """Chunks around the candidates and those themselves, by ascending ids: how often each term stands in each, a row
-    for every term, and how close they are, NaN where that is not known. `shares` is how many of all chunks have each
-    term, `part_shares` how many of all parts of the memory, both above 0 and up to 1: the fewer, the more it says. A
-    name may be rare in sentences and everywhere, or rare and all in one place."""
+    """The candidates and the chunks around them, by ascending id.
+
+    `frequencies` has a row per term with its occurrences in each chunk. `similarities` is NaN where unknown. `shares`
+    is the fraction of all chunks that contain each term, `part_shares` the fraction of all parts of the memory. Both
+    are above 0 and at most 1, and a smaller value weighs more. The two differ: a name may be rare per sentence but
+    spread everywhere, or rare and concentrated in one place.
+    """
 
     ids: NDArray[np.int64]
     frequencies: Scores
@@ -79,7 +84,10 @@ class Neighbourhood(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """Ranks count from 1, equals share the last of theirs; None where the ranking does not have the chunk."""
+    """A candidate with its score and ranks.
+
+    Ranks count from 1, and ties share their last rank. A rank is None if that ranking does not include the chunk.
+    """
 
     candidate: RankingCandidate
     score: float
@@ -88,7 +96,7 @@ class Ranked(NamedTuple):
 
 
 def around(ids: NDArray[np.int64], scale: Scale) -> NDArray[np.int64]:
-    """The chunks that a scale looks at, with those themselves, ascending."""
+    """Return the ids that a scale looks at, including the given ones, in ascending order."""
     wanted = np.sort(np.add.outer(ids, np.arange(-scale.reach, scale.reach + 1)), axis=None, kind="stable")
     return wanted[np.diff(wanted, prepend=wanted[0] - 1) > 0] if len(wanted) else wanted
 
@@ -96,7 +104,7 @@ def around(ids: NDArray[np.int64], scale: Scale) -> NDArray[np.int64]:
 def fused(
     candidates: Sequence[RankingCandidate], surroundings: Neighbourhood, *, user_boost: float, wish_boost: float = 1.0
 ) -> list[Ranked]:
-    """Best first; what is equal stands in order of position. The last one has a score of 0."""
+    """Rank best first; ties are in order of position. The lowest score is 0."""
     if not candidates:
         return []
     candidates = sorted(candidates)
@@ -107,7 +115,7 @@ def fused(
     scores += math.log(wish_boost) * np.array([one.is_wish for one in candidates])
     scores += _SPEAKER * np.array([one.is_named for one in candidates])
     scores += _TIME * np.array([one.nearness for one in candidates])
-    scores = np.round(scores - scores.min(), 9)  # sums in another order differ beyond that
+    scores = np.round(scores - scores.min(), 9)  # the order of summation changes later digits
     by_vector = _ranks({one.id: one.similarity for one in candidates if one.similarity is not None})
     by_words = _ranks({one.id: one.word_score for one in candidates if one.word_score is not None})
     ranked = [
@@ -118,15 +126,18 @@ def fused(
 
 
 def word_weights(ids: NDArray[np.int64], surroundings: Neighbourhood, weights: Scores) -> Scores:
-    """The weights of the terms that stand in each of the chunks, added up."""
+    """Return for each chunk the sum of the weights of the terms that it contains."""
     stands_there = _gathered(surroundings.frequencies, surroundings.ids, ids, ALONE) > 0
     total: Scores = weights @ stands_there
     return total
 
 
 def diverse(scores: NDArray[np.float64], alike: NDArray[np.float32], share: float, limit: int) -> list[int]:
-    """Places in order of maximal marginal relevance: `share` of the weight on the score as a part of the best one, the
-    rest on being unlike what was chosen before. `alike` is the cosine of each with each; scores come best first."""
+    """Return indexes in order of maximal marginal relevance.
+
+    `share` is the weight of the score, relative to the best one; the rest goes to being unlike the chunks chosen
+    before. `alike` holds the pairwise cosines. Scores must be sorted best first.
+    """
     if not len(scores):
         return []
     relevance = share * scores / (scores.max() or 1.0)
@@ -158,7 +169,7 @@ def _from_surroundings(ids: NDArray[np.int64], known: Neighbourhood) -> Scores:
 
 
 def _gathered(values: Scores, known: NDArray[np.int64], ids: NDArray[np.int64], scale: Scale) -> Scores:
-    """The sum of what stands around each of the ids, by the weights of the scale."""
+    """Return for each id the weighted sum of the values around it."""
     steps, weights = (np.array(list(one)) for one in (scale.weights.keys(), scale.weights.values()))
     wanted = np.add.outer(steps, ids)
     places = _places(known, wanted)
@@ -172,7 +183,7 @@ def _places(known: NDArray[np.int64], ids: NDArray[np.int64]) -> NDArray[np.intp
 
 
 def _standardised(values: Scores) -> Scores:
-    """As standard deviations above the mean; what is not known is like the mean, and so is all if all are alike."""
+    """Convert to standard deviations above the mean. Unknown values, or all if they are equal, become 0."""
     is_known = ~np.isnan(values)
     if not is_known.any():
         return np.zeros(len(values))
@@ -181,7 +192,7 @@ def _standardised(values: Scores) -> Scores:
 
 
 def _ranks(values: dict[int, float]) -> Ranks:
-    """Equals share the last of their places: what cannot tell many chunks apart must not lift any of them."""
+    """Rank from 1; ties share their last rank, because a value shared by many chunks must not lift any of them."""
     ordered = sorted(values.values(), reverse=True)
     last_place = {value: place for place, value in enumerate(ordered, start=1)}
     return {chunk_id: last_place[value] for chunk_id, value in values.items()}

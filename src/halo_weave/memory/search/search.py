@@ -1,4 +1,4 @@
-"""Search of the whole memory by meaning and by words at once."""
+"""Search of the whole memory by meaning and by words."""
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -25,20 +25,21 @@ from halo_weave.records.roles import Role
 
 _CLOSEST_WISHES = 4
 CANDIDATES = 64
-"""Chunks that meaning and words each put forward, at least; their neighbours come with them."""
+"""Minimum number of chunks that meaning and words each contribute; their neighbours are added."""
 
 
 class Hit(msgspec.Struct, frozen=True):
     """A chunk and why it was found.
 
-    `score` is what the order follows from, unless diversity was asked for: the logarithm of how much likelier the chunk
-    is to be meant than the last one that was looked at. Ranks count from 1 among what the filters let through, and are
-    None where meaning or words did not put the chunk forward themselves: it then stands beside what they did, was said
-    at a time that the text names, or is a wish.
-    `similarity` is the cosine to the question, None if the chunk has no vector yet; the rank by meaning leaves out what
-    all chunks have in common, and may differ. `word_score` is BM25. `word_weight` adds up the words of the text that
-    stand in the chunk, a word that no other chunk has counting 1. `is_wish` says that the chunk is one of the wishes
-    closest to the text, `is_of_named_time` that it was said at a time that the text names.
+    Hits are ordered by `score` unless diversity was requested. It is the logarithm of how much likelier this chunk is
+    to be meant than the lowest-ranked candidate. Ranks count from 1 among the chunks that pass the filters. A rank is
+    None if that search did not find the chunk itself; the chunk is then a neighbour of one that was found, was said at
+    a time that the text names, or is a wish.
+
+    `similarity` is the cosine to the question, None if the chunk has no vector yet. The rank by meaning ignores what
+    all chunks have in common, so the two may differ. `word_score` is BM25. `word_weight` sums the weights of the text's
+    words that occur in the chunk; a word that occurs in no other chunk counts 1. `is_wish` marks one of the wishes
+    closest to the text, `is_of_named_time` a chunk said at a time that the text names.
     """
 
     id: int
@@ -54,7 +55,7 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 class MemorySearch:
-    """May be used from several threads if the embedder may."""
+    """Thread-safe if the embedder is."""
 
     def __init__(
         self,
@@ -91,9 +92,9 @@ class MemorySearch:
         metadata: Mapping[str, Any] | None = None,
         mmr_lambda: float | None = None,
     ) -> list[Hit]:
-        """The best chunks for a text, best first, fewer than `limit` only if no more pass the filters.
+        """Return the best chunks for a text, best first; fewer than `limit` only if no more pass the filters.
 
-        `mmr_lambda` from 0 to 1 trades closeness to the text (1) against difference from what ranks higher (0).
+        `mmr_lambda` from 0 to 1 trades closeness to the text (1) against difference from higher-ranked chunks (0).
         """
         if not text.strip():
             return []
@@ -109,7 +110,7 @@ class MemorySearch:
         limit: int = 50,
         mmr_lambda: float | None = None,
     ) -> list[Hit]:
-        """The same for a text whose vector is known already."""
+        """Like `search`, for a text whose vector is already known."""
         return self._search(text, lambda: vector, wanted or ChunkFilter(), limit, mmr_lambda)
 
     def _search(
@@ -121,7 +122,7 @@ class MemorySearch:
             raise InputError(f"mmr_lambda is {mmr_lambda}, but must be from 0 to 1.")
         question = SearchQuestion(text, self._clock().astimezone())
         candidates = Candidates(self._store, self._embedder.name, self._index, wanted)
-        # The embedder wants all processors for itself; what shares them slows it down more than it gains.
+        # Not in parallel: the embedder uses all processors, and sharing them would slow it down more than it gains.
         vector = embedded()
         turned = self._centre.removed_from(vector)
         depth = self._depth
@@ -147,8 +148,8 @@ class MemorySearch:
         return self._hits(self._chosen(ranked, limit, mmr_lambda), vector, surroundings, found.terms)
 
     def _looked_for(self, question: SearchQuestion, vector: Vector, candidates: Candidates, depth: int) -> "_Found":
-        """What meaning, words and times put forward, so many each, what stands beside it, and the closest wishes."""
-        # One after the other: threads would wait for each other longer than they gain.
+        """Return the best `depth` chunks by meaning, words and times each, their neighbours, and the closest wishes."""
+        # Sequential: threads would wait for each other longer than they gain.
         terms = self._terms.of(question.text)
         word_scores = candidates.by_words([term.text for term in terms], depth)
         similarities = candidates.nearest(vector, depth)
@@ -212,7 +213,7 @@ class MemorySearch:
 
 
 class _Found(NamedTuple):
-    """What was looked for, how close and by what words it was found; the terms are those of the question."""
+    """The candidates, their similarities and word scores, and the terms of the question."""
 
     ids: list[int]
     similarities: dict[int, float]

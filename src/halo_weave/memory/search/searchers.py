@@ -1,4 +1,4 @@
-"""What searches and embeds: one set of parts for each embedder in use, opened when it is first needed."""
+"""The embedder, index and search that belong together, opened on first use, one set per embedder."""
 
 import threading
 from pathlib import Path
@@ -15,7 +15,7 @@ from halo_weave.memory.vectors.index import VectorIndex
 
 
 class Searcher:
-    """Everything that belongs to one embedder."""
+    """All parts that belong to one embedder."""
 
     def __init__(
         self, store: Store, embedder: Embedder, folder: Path, settings: SearchSettings, exact_up_to_chunks: int
@@ -33,7 +33,7 @@ class Searcher:
 
 
 class Searchers:
-    """May be used from several threads. EmbedderError if the embedder that is needed cannot be opened."""
+    """Thread-safe. Raises EmbedderError if the embedder cannot be opened."""
 
     def __init__(
         self,
@@ -54,8 +54,10 @@ class Searchers:
         self._retired: list[Searcher] = []
 
     def serving(self) -> Searcher:
-        """With the embedder that serves, which another process may have changed; that of the settings if there are no
-        vectors yet."""
+        """Return the searcher of the serving embedder, which another process may have changed.
+
+        If there are no vectors yet, the embedder in the settings starts serving.
+        """
         with self._lock:
             name = self._store.serving_embedder()
             for searcher in self._opened:
@@ -77,7 +79,7 @@ class Searchers:
             return self._find_or_open(WordsAlone())
 
     def retire(self) -> None:
-        """Open all anew when they are needed again. They stay open until the end, as a thread may be using them."""
+        """Reopen all searchers on next use. The old ones stay open until `close`: a thread may be using them."""
         with self._lock:
             self._retired += self._opened
             self._opened = []

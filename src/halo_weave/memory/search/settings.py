@@ -1,4 +1,4 @@
-"""The settings of the search; each with its range and a sentence of help."""
+"""Settings of the search, each with its range and help text."""
 
 from typing import Annotated
 

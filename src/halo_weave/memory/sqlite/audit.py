@@ -1,4 +1,7 @@
-"""The log of the SQLite memory: who changed what in the record. It names chunks by key, so that it may outlive them."""
+"""The audit log of the SQLite memory: who changed what in the record.
+
+Entries name chunks by key and may outlive them.
+"""
 
 import sqlite3
 from collections.abc import Iterable
@@ -26,7 +29,7 @@ def entries(connection: sqlite3.Connection, after: int, limit: int) -> list[Audi
 
 
 def restore(connection: sqlite3.Connection, audit: Iterable[AuditEntry], last_chunk_id: int) -> None:
-    """Keep what is about no chunk that was here before, and is not in the log already."""
+    """Add the entries that are not in the log yet and do not concern a chunk that was here before."""
     (last_entry,) = connection.execute("SELECT ifnull(max(id), 0) FROM audit").fetchone()
     for entry in audit:
         if _is_about_older_chunk(connection, entry.key, last_chunk_id) or _is_known(connection, entry, last_entry):

@@ -1,4 +1,4 @@
-"""What windows buried, in the SQLite memory: found by key, in order of time, and between positions."""
+"""Burials of windows in the SQLite memory, found by key, in order of time, and between positions."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,8 +16,8 @@ _REPLACE = f"REPLACE INTO burials ({_COLUMNS}, checksum) VALUES (?, ?, ?, ?, ?, 
 _OF_KEY = "window = ? AND turn = ? AND number = ? AND role = ?"
 _BEFORE_ALL, _BEHIND_ALL = b"", b"\xff" * 9
 """Below and above the keys of all numbers."""
-# The order of the join is told: there are more chunks than burials, and those of other windows are passed by. Both
-# sides are read from their indexes alone.
+# CROSS JOIN fixes the join order: burials first, because there are more chunks than burials, and many belong to other
+# windows. Both sides are read from their indexes alone.
 _BETWEEN = (
     "FROM burials CROSS JOIN chunks ON chunks.first_position = burials.first_position"
     " WHERE burials.window = ? AND burials.first_position > ? AND burials.first_position < ?"
@@ -128,7 +128,7 @@ def _sound(row: tuple[Any, ...]) -> BurialRecord:
 
 
 def _summed(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a checksum is made of: rows of earlier versions have no brightness, and a checksum without it."""
+    """Return the columns that the checksum covers: rows of earlier versions have no brightness."""
     return row if row[-1] is not None else row[:-1]
 
 

@@ -1,4 +1,4 @@
-"""Checksums as SQL functions, for steps that give them to rows which had none, and for changes of many rows at once."""
+"""Checksums as SQL functions, for migrations that add them and for statements that change many rows."""
 
 import sqlite3
 from typing import Any
@@ -6,20 +6,21 @@ from typing import Any
 from halo_weave.memory.sqlite.rows import checksum, digest
 
 UNSOUND = -1
-"""The checksum of no row."""
+"""A value that no checksum has."""
 
 
 def offer(connection: sqlite3.Connection) -> None:
-    """`row_checksum(kinds, ...)` and `row_digest(kinds, ...)`.
+    """Register `row_checksum(kinds, ...)` and `row_digest(kinds, ...)`.
 
-    `kinds` has a sign for each column: `t` for a text, which is given as a blob, `-` for others.
+    `kinds` has one character per column: `t` for a text, which is passed as a blob, and `-` for anything else.
     """
     connection.create_function("row_checksum", -1, _row_checksum, deterministic=True)
     connection.create_function("row_digest", -1, _row_digest, deterministic=True)
 
 
 def _row_checksum(kinds: str, *columns: Any) -> int:
-    # Python would refuse to hand over a text that is not UTF-8, and a damaged memory could not be opened any more.
+    # Texts arrive as blobs because Python cannot receive text that is not UTF-8. If decoding fails here, the row gets
+    # an invalid checksum, so that a damaged memory can still be opened.
     try:
         return checksum(_row(kinds, columns))
     except UnicodeDecodeError:

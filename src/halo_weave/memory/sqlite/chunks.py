@@ -1,4 +1,4 @@
-"""The chunks of the SQLite memory: finding rows, adding and changing them, and what is required of them."""
+"""The chunks table: finding, inserting and updating rows, and checking what callers may do with them."""
 
 import itertools
 import sqlite3
@@ -31,7 +31,7 @@ SELECT_STORED = f"SELECT id, {_EMBEDDER}, {COLUMNS} FROM chunks"
 _SELECT_ROW = f"SELECT id, {COLUMNS} FROM chunks"
 _INSERT = f"INSERT INTO chunks ({', '.join(Row._fields)}, checksum) VALUES ({', '.join('?' * (len(Row._fields) + 1))})"
 _AT_ONCE = 300
-"""Keys in one query: older builds of SQLite take 999 values at most."""
+"""Keys per query. Older SQLite builds accept at most 999 parameters."""
 _CHANGING = (
     "token_count",
     "text",
@@ -79,7 +79,7 @@ def insert(connection: sqlite3.Connection, row: Row, *, is_wish: bool) -> int:
 
 
 def update(connection: sqlite3.Connection, chunk_id: int, row: Row) -> None:
-    """Whether it is a wish is noted by whoever changes its text."""
+    """The caller must record whether a changed text is a wish."""
     connection.execute(_UPDATE, (*(getattr(row, name) for name in _CHANGING), checksum(row), chunk_id))
 
 
@@ -91,7 +91,7 @@ def mark_changed(connection: sqlite3.Connection, ids: Iterable[int], change: int
 
 
 def find(connection: sqlite3.Connection, turn: bytes, number: int, role: str) -> tuple[int, Row] | None:
-    """Merged ones too."""
+    """Return the chunk's id and row, even if it was merged away."""
     found = connection.execute(
         f"{_SELECT_ROW} WHERE turn = ? AND number = ? AND role = ?", (turn, number, role)
     ).fetchone()
@@ -137,7 +137,7 @@ def sorted_positions(positions: Iterable[int]) -> list[int]:
 
 
 def tokens_at(connection: sqlite3.Connection, wanted: list[int], *, include_deleted: bool) -> list[PlacedToken]:
-    """`wanted` is in ascending order."""
+    """`wanted` must be in ascending order."""
     tokens: list[PlacedToken] = []
     done = 0
     while done < len(wanted):

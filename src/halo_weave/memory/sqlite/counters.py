@@ -1,4 +1,4 @@
-"""What the SQLite memory gives out next, and the number of its last change."""
+"""The next turn, the next position and the last change number of the SQLite memory."""
 
 import sqlite3
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from halo_weave.memory.sqlite.table import Table
 from halo_weave.records.numbers import key_of_number
 
 _ID = 1
-"""There is one row."""
+"""The id of the only row."""
 
 
 class Counters(NamedTuple):
@@ -35,7 +35,7 @@ def set_next(connection: sqlite3.Connection, turn: int, position: int) -> None:
 
 
 def advance(connection: sqlite3.Connection, turn: int, position: int) -> None:
-    """Never goes back."""
+    """Raise the counters to these values; never lowers them."""
     before = read_counters(connection)
     set_next(connection, max(turn, before.next_turn), max(position, before.next_position))
 

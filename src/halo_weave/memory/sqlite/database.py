@@ -1,4 +1,4 @@
-"""The memory's SQLite file: made whole or not at all, brought to the present form, read and written in transactions."""
+"""The memory's SQLite file: created atomically, migrated, and read and written in transactions."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -17,15 +17,17 @@ from halo_weave.system.private_files import make_private_folder
 _OLDEST_SQLITE = (3, 37, 0)
 _WRITER_CACHE_KIB = 32 * 1024
 _READER_CACHE_KIB = 8 * 1024
-"""Less, because SQLite empties a reader's cache whenever somebody else has written."""
+"""Smaller than the writer's, because SQLite discards a reader's cache after every write by another connection."""
 MOST_IDLE_READERS = 4
 _LARGEST_IDLE_WAL_BYTES = 64 * 1024 * 1024
 
 
 class Database:
-    """Reads go on beside each other and beside a write. Writes queue: first in this process, then at a file lock.
+    """Reads run in parallel with each other and with a write. Writes queue, first within the process, then at a file
+    lock.
 
-    SQLite alone would let writers poll with ever longer pauses, which with several processes costs most of the time.
+    Without the lock, SQLite writers would poll with growing pauses. With several processes, that wastes most of the
+    time.
     """
 
     def __init__(self, path: Path, *, timeout_s: float) -> None:
@@ -45,7 +47,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """One unchanging view of the memory, whatever others write meanwhile."""
+        """A consistent view of the memory, unaffected by concurrent writes."""
         try:
             connection = self._reader()
             try:
@@ -63,10 +65,10 @@ class Database:
     def writing(
         self, *, durable: bool = True, reading_from: tuple[Path, str] | None = None
     ) -> Iterator[sqlite3.Connection]:
-        """A write that others see wholly, once this has returned, or not at all.
+        """A transaction that others see completely after it has returned, or not at all.
 
-        Without `durable` a power cut may take it back, but never something that was written after it. The database
-        `reading_from`, a file and a name for it, can be read in the same statements.
+        Without `durable`, a power cut may undo it until a later durable write. `reading_from` is a database
+        file and a schema name; the file is attached and can be read in the same statements.
         """
         try:
             with self._lock.held(), _attached(connection := self._writer(durable), reading_from):
@@ -93,7 +95,7 @@ class Database:
             with new_file(target) as temporary, self.reading() as source, closing(_connect(temporary, 0)) as copy:
                 source.backup(copy)
                 self._require_sound(copy)
-                # One file that is complete without a journal beside it; opening it as a memory changes it back.
+                # A single file without a journal. Opening it as a memory switches back to WAL.
                 copy.execute("PRAGMA journal_mode = DELETE")
         except UNREADABLE as error:
             raise store_error(target, error) from error
@@ -101,9 +103,9 @@ class Database:
             raise StoreUnavailable(f"The backup {target} cannot be written: {error.strerror}.") from error
 
     def rewrite(self, *, wait: bool) -> None:
-        """Write the file anew, so that it and its journal hold nothing but what is in the memory.
+        """Rewrite the file, so that it and its journal contain nothing that is no longer in the memory.
 
-        StoreUnavailable if that cannot be, because others read or write and it is not to wait, or for too long.
+        Raises StoreUnavailable if others use the memory: at once without `wait`, otherwise after the timeout.
         """
         timeout_s = self._timeout_s if wait else 0.0
         try:
@@ -120,13 +122,13 @@ class Database:
 
     @contextmanager
     def copied(self) -> Iterator[sqlite3.Connection]:
-        """A copy to do anything with, thrown away in the end, while others go on with the memory itself."""
+        """A disposable copy of the memory. Others can use the memory itself meanwhile."""
         try:
             with partial_file(self.path.parent) as file, closing(_connect(file, 0)) as copy:
                 copy.execute("PRAGMA synchronous = OFF")
                 with self.reading() as source:
                     source.backup(copy)
-                copy.execute("PRAGMA journal_mode = MEMORY")  # one file, whatever happens
+                copy.execute("PRAGMA journal_mode = MEMORY")  # no journal file beside the copy, whatever happens
                 yield copy
         except UNREADABLE as error:
             raise store_error(self.path, error) from error
@@ -137,7 +139,7 @@ class Database:
 
     @contextmanager
     def copied_file(self) -> Iterator[Path]:
-        """The same as a file of its own, to be opened as a memory."""
+        """Like `copied`, as a file that can be opened as a memory."""
         try:
             with partial_folder(self.path.parent) as folder:
                 file = folder / self.path.name
@@ -262,7 +264,7 @@ def _beside(path: Path, suffix: str) -> Path:
 
 
 def _connect(path: Path, timeout_s: float, cache_kib: int = _WRITER_CACHE_KIB) -> sqlite3.Connection:
-    # mode=rw: a file that has vanished is an error, not a new empty memory.
+    # mode=rw: a missing file is an error, not a new empty memory.
     connection = sqlite3.connect(
         f"{path.as_uri()}?mode=rw", uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False
     )
@@ -270,7 +272,7 @@ def _connect(path: Path, timeout_s: float, cache_kib: int = _WRITER_CACHE_KIB) -
         _offer_functions(connection)
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA cell_size_check = ON")
-        connection.execute("PRAGMA fullfsync = ON")  # what macOS calls synced may still be in the drive's cache
+        connection.execute("PRAGMA fullfsync = ON")  # on macOS, synced data may otherwise still be in the drive's cache
         connection.execute(f"PRAGMA cache_size = -{cache_kib}")
         connection.execute(f"PRAGMA journal_size_limit = {_LARGEST_IDLE_WAL_BYTES}")
     except BaseException:
@@ -293,13 +295,13 @@ def _attached(connection: sqlite3.Connection, other: tuple[Path, str] | None) ->
 
 
 def _offer_functions(connection: sqlite3.Connection) -> None:
-    """To steps that bring a memory to the present form, and to whoever looks for what is wrong with it."""
+    """Register the SQL functions that migrations, checks and repairs use."""
     wishes.offer(connection)
     checksums.offer(connection)
 
 
 def _migrate(connection: sqlite3.Connection, version: int) -> None:
-    """To be run in a transaction."""
+    """Run the missing migrations. The caller must be in a transaction."""
     for script in MIGRATIONS[version:]:
         for statement in _statements(script):
             connection.execute(statement)
@@ -307,7 +309,7 @@ def _migrate(connection: sqlite3.Connection, version: int) -> None:
 
 
 def schema_of_new_memory() -> frozenset[tuple[str, str, str, str | None]]:
-    """Type, name, table and text of everything in it, but for what the index of words makes for itself."""
+    """Return type, name, table and SQL of every schema object, except the word index's internal tables."""
     return _schema(MIGRATIONS)
 
 
@@ -322,7 +324,7 @@ def _schema(steps: tuple[str, ...]) -> frozenset[tuple[str, str, str, str | None
 
 
 def _statements(script: str) -> Iterator[str]:
-    """Python's own `executescript` would commit first."""
+    """Split a script into statements, because Python's `executescript` would commit first."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line

@@ -1,4 +1,4 @@
-"""What SQLite says, as one sentence that a person can act on."""
+"""Turns SQLite errors into sentences that a user can act on."""
 
 import sqlite3
 from pathlib import Path
@@ -11,7 +11,7 @@ _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT
 
 
 UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
-"""What reading may raise: where SQLite quotes a damaged text, Python cannot even read the complaint."""
+"""Errors that reading may raise. If SQLite quotes a damaged text, Python cannot even decode the error message."""
 
 
 def store_error(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StoreError:
@@ -26,7 +26,7 @@ def store_error(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StoreE
     if code == sqlite3.SQLITE_NOTADB:
         return StoreDamaged(f"The file {path} is not a Halo Weave memory; move it away, or choose another file.")
     if code in _DAMAGED:
-        # SQLite may quote what it could not read, with line ends.
+        # SQLite may quote the unreadable text, including line breaks.
         return StoreDamaged(f"The memory {path} is damaged ({' '.join(str(error).split())}); restore a backup.")
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreUnavailable(f"The memory {path} is locked by another program; try again later.")
@@ -46,7 +46,7 @@ def store_error(path: Path, error: sqlite3.Error | UnicodeDecodeError) -> StoreE
 
 
 def damaged_row(path: Path, error: sqlite3.Error) -> StoreDamaged:
-    """It was not SQLite that noticed: we find wrong checksums, Python finds text that is not UTF-8."""
+    """Return the error for damage that SQLite did not notice: a wrong checksum, or text that is not UTF-8."""
     problem = str(error) if isinstance(error, DamagedRow) else "a text in it is not UTF-8"
     return StoreDamaged(
         f"The memory {path} is damaged ({problem}); `halo-weave memory repair` sets the damaged rows aside."

@@ -1,7 +1,7 @@
-"""Physical removal from the SQLite memory: in the record at once, and from the bytes of its file before it is said.
+"""Permanent removal from the SQLite memory: first from the record, then from the bytes of the file.
 
-A removal is one transaction that also marks the file as still holding what was removed. Then the file is written anew
-and the mark taken off. Whoever opens a marked file, because a process died in between, finishes the work.
+One transaction removes the rows and marks the file as still holding removed data. Then the file is rewritten and the
+mark cleared. If a process dies in between, the next one to open the marked file finishes the work.
 """
 
 import secrets
@@ -37,8 +37,8 @@ def deleted_keys(connection: sqlite3.Connection) -> list[ChunkKey]:
 
 
 def forget(connection: sqlite3.Connection, keys: Sequence[ChunkKey]) -> None:
-    """Remove deleted chunks and what was merged into them; their keys and positions stay taken."""
-    connection.execute("PRAGMA defer_foreign_keys = ON")  # what was merged refers to what is removed with it
+    """Remove deleted chunks and the chunks merged into them. Their keys and positions stay taken."""
+    connection.execute("PRAGMA defer_foreign_keys = ON")  # merged chunks refer to rows that are removed with them
     positions = []
     for key in keys:
         chunk_id, row = existing(connection, key)
@@ -54,7 +54,7 @@ def forget(connection: sqlite3.Connection, keys: Sequence[ChunkKey]) -> None:
             connection.execute("DELETE FROM chunks WHERE id = ?", (part,))
     snapshots.forget(connection, positions)
     set_aside.forget(connection, positions)
-    # The index of words keeps what left it until all its parts are merged.
+    # The word index keeps removed entries until all its segments are merged.
     connection.execute("INSERT INTO words (words) VALUES ('optimize')")
     mark(connection)
 
@@ -69,7 +69,7 @@ def _note_forgotten(connection: sqlite3.Connection, part: int) -> None:
 
 
 def clear(connection: sqlite3.Connection) -> None:
-    """Remove everything but the counters, the log, and the keys and positions of what was forgotten."""
+    """Remove everything but the counters, the audit log, and the keys and positions of forgotten chunks."""
     connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
     connection.execute("PRAGMA defer_foreign_keys = ON")  # chunks refer to each other
     for table in ("vectors", "embedders", "chunks", "burials", "windows", "journal", *_TREE, "notes", "damaged"):
@@ -79,7 +79,7 @@ def clear(connection: sqlite3.Connection) -> None:
 
 
 def erase(database: Database, remove_caches: Callable[[], None]) -> None:
-    """After a removal: nothing of it is left in the file and its caches once this has returned."""
+    """Erase the bytes of a removal. After this returns, nothing of it is left in the file or its caches."""
     try:
         _rewrite(database, remove_caches, wait=True)
     except (StoreUnavailable, OSError) as error:
@@ -90,13 +90,13 @@ def erase(database: Database, remove_caches: Callable[[], None]) -> None:
 
 
 def finish_erasing(database: Database, remove_caches: Callable[[], None]) -> None:
-    """What another process left undone, unless somebody is at it or uses the memory; then it stays for later."""
+    """Finish what another process left undone, unless the memory is in use; then it stays for later."""
     with suppress(StoreUnavailable, OSError):
         _rewrite(database, remove_caches, wait=False)
 
 
 def mark(connection: sqlite3.Connection) -> None:
-    """Whoever opens the memory next writes its file anew."""
+    """Make the next process that opens the memory rewrite the file."""
     settings.set_value(connection, _MARK, secrets.token_hex(8))
 
 
@@ -107,9 +107,9 @@ def _rewrite(database: Database, remove_caches: Callable[[], None], *, wait: boo
         return
     remove_caches()
     database.rewrite(wait=wait)
-    remove_caches()  # once more: until nobody read the memory as it was before, somebody could have made one of it
+    remove_caches()  # again, because a reader of the old state could have rebuilt a cache in the meantime
     with database.writing() as connection:
-        # Another mark is of a removal that came too late for this rewriting.
+        # A different mark belongs to a removal that this rewrite did not cover.
         settings.remove_value(connection, _MARK, mark)
 
 

@@ -1,4 +1,4 @@
-"""The notes in the SQLite memory. A version is one row, written once and never changed."""
+"""The notes in the SQLite memory. Each version is one row, written once and never changed."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -76,7 +76,7 @@ def insert(connection: sqlite3.Connection, record: NotesRecord) -> None:
 
 
 def repeat_before(connection: sqlite3.Connection, version: int, now: datetime, origin: str) -> None:
-    """Write a version that is the same as the one before it."""
+    """Write a version with the same document as the one before it."""
     before = _NOBODYS if version == 1 else find(connection, version - 1)
     assert before is not None
     insert(connection, NotesRecord(version, now, origin, "repair", before.document))

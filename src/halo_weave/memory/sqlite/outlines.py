@@ -1,6 +1,6 @@
-"""What a search has to know about many chunks of the SQLite memory, without their texts.
+"""Outlines: the fields that a search needs of many chunks, without their texts.
 
-The database itself keeps the outlines in step with the chunks, by triggers.
+Database triggers keep the outlines in step with the chunks.
 """
 
 import sqlite3
@@ -26,7 +26,7 @@ def between(
     connection: sqlite3.Connection, since: datetime | None, until: datetime | None, most: int, *, with_metadata: bool
 ) -> list[Outline] | None:
     times = (_SMALLEST if since is None else microseconds(since), _LARGEST if until is None else microseconds(until))
-    # These read nothing of the chunks but the index of their times.
+    # This reads only the index of chunk times.
     (count,) = connection.execute(
         "SELECT count(*) FROM (SELECT 1 FROM chunks WHERE time >= ? AND time < ? LIMIT ?)", (*times, most + 1)
     ).fetchone()
@@ -37,7 +37,7 @@ def between(
 
 
 def findings(connection: sqlite3.Connection) -> Iterator[str]:
-    """What the outlines say otherwise than the chunks themselves."""
+    """Report where the outlines differ from the chunks."""
     columns = "id, turn, role, first_position, time, deleted"
     for kind, query in (
         ("no", f"SELECT {columns} FROM chunks WHERE merged_into IS NULL EXCEPT SELECT {columns} FROM outlines"),

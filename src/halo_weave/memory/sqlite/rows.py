@@ -1,4 +1,4 @@
-"""A chunk as a row of the SQLite memory, and back; every row that is read is held against its checksum."""
+"""Converts chunks to rows of the SQLite memory and back. Every row that is read is checked against its checksum."""
 
 import hashlib
 import sqlite3
@@ -20,11 +20,11 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class DamagedRow(sqlite3.DatabaseError):
-    """A row is no longer what was written; the file around it may be sound."""
+    """A row is not what was written. The file around it may be intact."""
 
 
 class Row(NamedTuple):
-    """The columns of `chunks` in their order, but for the id in front and the checksum behind."""
+    """The columns of `chunks` in order, without the leading id and the trailing checksum."""
 
     turn: bytes
     number: int
@@ -95,17 +95,17 @@ def chunk_of_row(row: Row, embedder: str | None) -> Chunk:
 
 
 def sound_row(chunk_id: int, columns: tuple[Any, ...]) -> Row:
-    """A row of the columns that were read, if they are what was written."""
+    """Build a row from the columns read, after checking its checksum."""
     require_sound(columns, f"the chunk with id {chunk_id} does not match its checksum")
     return Row(*columns[:-1])
 
 
 def require_sound(columns: Sequence[Any], problem: str) -> None:
-    """Hold the columns of a row against the checksum behind them."""
+    """Check the columns of a row against the checksum in the last column."""
     try:
         is_sound = checksum(tuple(columns[:-1])) == columns[-1]
     except UnicodeEncodeError:
-        is_sound = False  # bytes that are no UTF-8, see `sqlite_damage`
+        is_sound = False  # contains bytes that are not UTF-8, see `any_text`
     if not is_sound:
         raise DamagedRow(problem)
 
@@ -122,7 +122,7 @@ def checksum(row: tuple[Any, ...]) -> int:
 
 
 def digest(row: tuple[Any, ...]) -> bytes:
-    """Equal for equal rows, and for no others."""
+    """Return a hash that only equal rows share."""
     return hashlib.blake2b(msgspec.msgpack.encode(row), digest_size=16).digest()
 
 

@@ -1,7 +1,7 @@
-"""The tables of the memory in SQLite, as numbered steps. A step that was ever released is never changed: add another.
+"""The tables of the SQLite memory, as numbered migrations. Never change a released migration; add a new one.
 
-Numbers without a limit are keys as in `numbers`, times are microseconds since 1970 in UTC. `checksum` covers a row:
-SQLite itself does not notice a flipped bit.
+Numbers without an upper limit are stored as keys (see `records.numbers`). Times are microseconds since 1970 in UTC.
+`checksum` covers a row, because SQLite itself does not detect a flipped bit.
 """
 
 from halo_weave.memory.store.protocol import FIRST_POSITION, FIRST_TURN
@@ -9,11 +9,11 @@ from halo_weave.memory.words.tokenizer import TOKENIZER
 from halo_weave.records.numbers import key_of_number
 
 APPLICATION_ID = 0x48616C6F
-"""Marks the file as a memory of Halo Weave: "Halo" in ASCII."""
+"""Marks the file as a Halo Weave memory: "Halo" in ASCII."""
 
-# Words: Porter's stems let "runs" find "running", which English needs more than it needs exact forms, and leave other
-# languages nearly untouched; diacritics are removed on both sides, so that "Grusse" finds "Grüsse". The table keeps no
-# copy of the text: it reads the view, which leaves out what must not be found.
+# Word index: Porter stemming lets "runs" find "running". English benefits from it more than from exact forms, and other
+# languages are hardly affected. Diacritics are removed on both sides, so that "Grusse" finds "Grüsse". The FTS5 table
+# stores no copy of the text: it reads the view, which excludes chunks that must not be found.
 _FIRST_FORM = f"""
 CREATE TABLE counters (
     id INTEGER PRIMARY KEY CHECK (id = 1),
@@ -145,7 +145,7 @@ CREATE TABLE journal (
 CREATE INDEX journal_by_window ON journal (window, turn);
 """
 
-# Every version of the notes, the highest one is what they are now.
+# All versions of the notes; the highest is the current one.
 _NOTES_FORM = """
 CREATE TABLE notes (
     version INTEGER PRIMARY KEY CHECK (version > 0),
@@ -157,9 +157,9 @@ CREATE TABLE notes (
 ) STRICT;
 """
 
-# Every version of every entry of the memory tree; a version without content is a deletion. The heads say which version
-# is the last one, so that nobody has to read the history for it. A snapshot's chunks are copies, so that they outlive
-# what is done to their sources; a row's number is never used again, since vectors are put by it.
+# All versions of all entries of the memory tree; a version without content is a deletion. The heads table records the
+# last version, so that finding it does not require reading the history. Snapshot chunks are copies, so that they
+# survive changes to their sources. Row ids are never reused, because vectors are stored by row id.
 _TREE_FORM = """
 CREATE TABLE tree (
     path TEXT NOT NULL,
@@ -202,8 +202,8 @@ CREATE INDEX tree_snapshots_by_version ON tree_snapshots (path, version);
 CREATE INDEX tree_snapshots_by_position ON tree_snapshots (first_position, last_position);
 """
 
-# What a search has to know about each chunk that was not merged away, in rows so small that those of many chunks are
-# read at once. `opening` is what the turn says up to its first colon, if that comes early: who speaks may stand there.
+# The fields that a search needs of each chunk that was not merged away, in small rows, so that many can be read at
+# once. `opening` is the beginning of the turn up to its first colon, if that comes early: it may name the speaker.
 _OPENING = "substr({text}, 1, nullif(instr(substr({text}, 1, 39), ':'), 0) + 1)"
 _OPENING_OF_TURN = (
     f"(SELECT {_OPENING.format(text='text')} FROM chunks AS opening"
@@ -244,7 +244,7 @@ CREATE TRIGGER outline_of_removed_chunk AFTER DELETE ON chunks BEGIN
 END;
 """
 
-# Which chunks hold a user's wish. What it is, no trigger can tell: whoever writes a text notes it.
+# The chunks that contain a user's wish. A trigger cannot detect a wish, so the code that writes a text records it.
 WISHES_OF_CHUNKS = "SELECT id FROM chunks WHERE role = 'user' AND is_wish(text)"
 _WISHES_FORM = f"""
 CREATE TABLE wishes (id INTEGER PRIMARY KEY) STRICT;
@@ -254,13 +254,13 @@ CREATE TRIGGER wish_of_removed_chunk AFTER DELETE ON chunks BEGIN
 END;
 """
 
-# The brightness of each token of what was buried; null in rows of earlier versions, whose checksums do not cover it.
+# The brightness of each token of a buried chunk; NULL in rows of earlier versions, whose checksums do not cover it.
 _BURIAL_BRIGHTNESS_FORM = """
 ALTER TABLE burials ADD COLUMN brightness BLOB;
 """
 
-# Checksums for the rows that had none. What repair sets aside is kept with where it came from; what is known of a
-# chunk's key and positions keeps others from taking them.
+# Checksums for the tables that had none. Repair moves damaged rows to the table `damaged`, with the table they came
+# from. If the key and positions of a chunk are known, they stay reserved.
 _DAMAGE_FORM = """
 ALTER TABLE counters ADD COLUMN checksum INTEGER;
 UPDATE counters SET checksum = row_checksum('----', id, next_turn, next_position, change);
@@ -294,8 +294,8 @@ CREATE INDEX damaged_by_turn ON damaged (turn) WHERE turn IS NOT NULL;
 CREATE INDEX damaged_by_position ON damaged (first_position) WHERE first_position IS NOT NULL;
 """
 
-# Snapshots of the tree share their chunks: what is equal is kept once, found by its digest. A row that was damaged
-# before keeps a checksum that tells so.
+# Snapshots of the tree share their chunks: equal chunks are stored once and found by digest. Rows that were damaged
+# before get the checksum -1, which never matches.
 _COPIED = (
     "turn, number, CAST(role AS BLOB), first_position, last_position, CAST(text AS BLOB), token_ids, piece_lengths,"
     " time, CAST(metadata AS BLOB)"
@@ -359,7 +359,7 @@ INSERT INTO sqlite_sequence SELECT 'tree_snapshots', seq FROM sqlite_sequence WH
 DROP TABLE unshared_snapshots;
 """
 
-# How many there are of each, so that nobody has to count; see `sqlite_totals`.
+# Totals, so that reading them does not require counting rows; see `totals`.
 TOTALS_OF_CHUNKS = """SELECT
     1,
     ifnull(sum(merged_into IS NULL), 0),
@@ -433,4 +433,4 @@ MIGRATIONS = (
     _SHARING_FORM,
     _TOTALS_FORM,
 )
-"""Step N brings a database of version N to version N + 1."""
+"""Migration N upgrades a database from version N to version N + 1."""

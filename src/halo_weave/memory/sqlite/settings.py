@@ -1,4 +1,4 @@
-"""What the SQLite memory knows about itself: its identity, and whose vectors the search uses."""
+"""Values that the SQLite memory keeps about itself: its identity, and the serving embedder."""
 
 import secrets
 import sqlite3
@@ -23,7 +23,7 @@ def set_value(connection: sqlite3.Connection, name: str, text: str) -> None:
 
 
 def remove_value(connection: sqlite3.Connection, name: str, text: str) -> None:
-    """Unless it is another one by now."""
+    """Remove the value unless it has changed."""
     connection.execute("DELETE FROM settings WHERE name = ? AND value = ?", (name, text))
 
 

@@ -1,4 +1,4 @@
-"""The memory in one SQLite file. All SQL of the project is in the modules named sqlite_*."""
+"""The store in one SQLite file."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -70,13 +70,13 @@ from halo_weave.records.roles import Role
 
 
 class _DryRun(Exception):
-    """Takes a transaction back."""
+    """Rolls a transaction back."""
 
 
 class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
-    """`timeout_s` is how long a write waits for those of others; `clock` gives the times of deletions and merges.
+    """`timeout_s` is how long a write waits for other writers. `clock` provides the times of deletions and merges.
 
-    From `word_index_from_chunks` on a file beside the memory makes the search by words fast; None is for never.
+    From `word_index_from_chunks` chunks on, an index file beside the memory speeds up word search; None disables it.
     """
 
     def __init__(
@@ -108,9 +108,9 @@ class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
         require_number(tokens)
         if tokens == 0:
             raise InputError("Cannot reserve 0 tokens; reserve at least 1.")
-        # Not waiting for the disk is safe: the write-ahead log is synced as a whole, so whatever is durably written
-        # under these numbers later makes the reservation durable too. If a power cut takes it back, nothing that was
-        # written under it has survived either, and the numbers may be given out again.
+        # It is safe not to wait for the disk. SQLite syncs the write-ahead log as a whole, so any later durable write
+        # under these numbers makes the reservation durable too. If a power cut undoes the reservation, nothing written
+        # under it has survived either, and the numbers may be handed out again.
         with self._database.writing(durable=False) as connection:
             counters = read_counters(connection)
             turn, start = counters.next_turn, counters.next_position
@@ -244,7 +244,7 @@ class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
             (left_id, left_row), (right_id, right_row) = existing(connection, left), existing(connection, right)
             require_mergeable(left_row, right_row)
             change = read_counters(connection).change + 1
-            # The right one goes first: until then the positions of both would overlap.
+            # The right one first: otherwise their positions would overlap for a moment.
             update(connection, right_id, right_row._replace(merged_into=left_id, change=change))
             joined = merged(left_row, right_row)._replace(change=change)
             update(connection, left_id, joined)
@@ -282,7 +282,7 @@ class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
         return self._words.places(terms, ids)
 
     def wait_until_indexed(self) -> None:
-        """Returns once no word index is being made; searches need not wait for it."""
+        """Wait until no word index is being built. Searches need not wait for it."""
         self._words.wait_until_indexed()
 
     def change_number(self) -> int:

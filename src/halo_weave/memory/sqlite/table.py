@@ -1,4 +1,4 @@
-"""What a table of the SQLite memory declares about itself, so that damage in any of them is found in the same way."""
+"""A table's description of itself, so that damage is found in the same way in all tables."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -7,10 +7,10 @@ Columns = tuple[Any, ...]
 
 
 class Table(NamedTuple):
-    """`read` takes a row's columns and raises if they do not match their checksum; `describe` says what the row is.
+    """`read` takes a row's columns and raises if they do not match their checksum; `describe` names the row.
 
-    A table that `has_rowid` loses a damaged row by its number. The others are found by columns that may be damaged
-    themselves.
+    If the table `has_rowid`, a damaged row is deleted by its rowid. Otherwise rows can be found only by columns that
+    may be damaged themselves.
     """
 
     name: str

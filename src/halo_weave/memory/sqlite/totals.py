@@ -1,4 +1,4 @@
-"""How much the SQLite memory holds: triggers keep it in the transaction of each change, so that nobody counts rows."""
+"""Totals of the SQLite memory. Triggers update them in the transaction of each change, so that no query counts rows."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from halo_weave.memory.sqlite.schema import TOTALS_OF_CHUNKS, TOTALS_OF_VECTORS
 
 
 class StoreTotals(NamedTuple):
-    """`chunks`, `deleted` and `tokens` leave out what was merged away."""
+    """`chunks`, `deleted` and `tokens` exclude chunks that were merged away."""
 
     chunks: int
     deleted: int
@@ -39,7 +39,7 @@ def count_again(connection: sqlite3.Connection) -> None:
 
 
 def findings(connection: sqlite3.Connection) -> Iterator[str]:
-    """Where the totals differ from a count of all rows."""
+    """Report where the totals differ from a count of all rows."""
     counted = StoreTotals(
         *connection.execute(
             "SELECT count(*) FILTER (WHERE merged_into IS NULL),"

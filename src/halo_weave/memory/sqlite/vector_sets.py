@@ -1,4 +1,4 @@
-"""The sets of vectors of the SQLite memory, one for each embedder, and which of them serves."""
+"""The vector methods of the store: one set of vectors per embedder, one of which serves."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

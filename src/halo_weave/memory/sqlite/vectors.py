@@ -1,4 +1,4 @@
-"""Vectors in the SQLite memory: one per chunk and embedder, each change with a number of its own."""
+"""Vectors in the SQLite memory: one per chunk and embedder. Each change has its own change number."""
 
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -44,7 +44,7 @@ def put(
     change: int,
     as_of: int | None,
 ) -> list[int]:
-    """Keep what may be kept, with the change numbers from `change` + 1 on, one for each of the ids that are given."""
+    """Store the vectors whose chunks may have one and return their ids; the n-th gets change number `change` + n."""
     known = _require_embedder(connection, embedder, vectors)
     kept = [chunk_id for chunk_id in vectors if _may_have_vector(connection, chunk_id, as_of)]
     rows = [
@@ -61,7 +61,7 @@ def put(
 
 
 def remove(connection: sqlite3.Connection, chunk: int, change: int) -> int:
-    """Remove a chunk's vectors, with change numbers from `change` + 1 on; gives the last number used."""
+    """Remove a chunk's vectors, numbering the changes from `change` + 1; returns the last number used."""
     query = "SELECT id, embedder FROM vectors WHERE chunk = ? AND vector IS NOT NULL"
     for row, embedder in connection.execute(query, (chunk,)).fetchall():
         change += 1
@@ -73,7 +73,7 @@ def remove(connection: sqlite3.Connection, chunk: int, change: int) -> int:
 
 
 def drop(connection: sqlite3.Connection, embedder: str, change: int) -> int:
-    """Remove all vectors of an embedder, with change numbers from `change` + 1 on; gives how many there were."""
+    """Remove all vectors of an embedder, numbering the changes from `change` + 1; returns how many there were."""
     known = known_embedder(connection, embedder)
     if known is None:
         return 0
@@ -162,7 +162,7 @@ def _may_have_vector(connection: sqlite3.Connection, chunk_id: int, as_of: int |
             "SELECT ifnull(max(seq), 0) FROM sqlite_sequence WHERE name = 'chunks'"
         ).fetchone()
         if 0 < chunk_id <= last_id:
-            return False  # it was forgotten or cleared while somebody embedded it
+            return False  # forgotten or cleared while it was being embedded
         raise InputError(f"There is no chunk with id {chunk_id} to give a vector to; nothing was changed.")
     deleted, merged_into, change = row
     return not deleted and merged_into is None and (as_of is None or change <= as_of)

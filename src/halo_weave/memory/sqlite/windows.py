@@ -82,7 +82,7 @@ class SqliteWindows:
             except sqlite3.DatabaseError as error:
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:
                     raise
-                # One of its rows is damaged, and so is not in an index as it is in its table.
+                # One of its rows is damaged, so an index no longer matches its table.
                 with indexes_made_again(connection, "journal", "burials", "windows"):
                     return _delete(connection, window_id)
 
@@ -115,7 +115,8 @@ class SqliteWindows:
             return [_sound_entry(row) for row in connection.execute(query, (window_id,))]
 
     def journal_clear(self, window_id: str, turn: int) -> None:
-        # Not waiting for the disk: what a power cut brings back is told apart by the turn being written by then.
+        # No need to wait for the disk: entries that reappear after a power cut are recognised, because their turn has
+        # been written.
         with self._database.writing(durable=False) as connection:
             connection.execute("DELETE FROM journal WHERE window = ? AND turn = ?", (window_id, key_of_number(turn)))
 
@@ -132,7 +133,7 @@ def _version(connection: sqlite3.Connection, window_id: str) -> int:
 
 
 def _outline(window_id: Any, name: Any, version: Any, saved_at: Any, size: Any) -> WindowOutline:
-    """Also of a damaged window, which is read here without being held against its checksum."""
+    """Build an outline even of a damaged window; the row is read without checking its checksum."""
     try:
         time = time_of_microseconds(saved_at)
     except (OverflowError, TypeError):

@@ -1,4 +1,4 @@
-"""Which chunks of the SQLite memory hold a user's wish; noted when they are written, as no query could tell."""
+"""The chunks that contain a user's wish, recorded when they are written because SQL cannot detect a wish."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -7,16 +7,16 @@ from halo_weave.memory.sqlite.schema import WISHES_OF_CHUNKS
 from halo_weave.text.languages.wishes import is_wish
 
 LONGEST_TURN = 8
-"""Chunks of a turn in which a person wishes something; what is longer was pasted, and its orders are to others."""
+"""Maximum chunks of a turn with a wish. Longer turns are pasted text, with instructions meant for someone else."""
 
 
 def is_of_user(role: str, text: str) -> bool:
-    """Asked before the transaction where that can be done: others wait for it, and a text may be long."""
+    """Call this before the transaction if possible: a text may be long, and other writers would wait."""
     return role == "user" and is_wish(text)
 
 
 def note(connection: sqlite3.Connection, chunk_id: int, *, is_wish: bool) -> None:
-    """Of a text that was written or has changed."""
+    """Record whether a new or changed text is a wish."""
     if is_wish:
         connection.execute("INSERT OR IGNORE INTO wishes VALUES (?)", (chunk_id,))
     else:
@@ -41,5 +41,5 @@ def findings(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def offer(connection: sqlite3.Connection) -> None:
-    """`is_wish(text)`, which no query could tell by itself."""
+    """Register the SQL function `is_wish(text)`."""
     connection.create_function("is_wish", 1, is_wish, deterministic=True)

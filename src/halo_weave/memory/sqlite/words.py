@@ -1,7 +1,7 @@
-"""Search by words in the SQLite memory: by FTS5 itself while the memory is small, through a word index file later.
+"""Word search in the SQLite memory: by FTS5 while the memory is small, later through a word index file.
 
-FTS5 counts every chunk of every word and looks up the length of every match, which takes ever longer; the file has both
-at hand. What it gives is the same, so a question that it is not made for goes to FTS5.
+FTS5 reads every occurrence of every word and looks up the length of every match, which gets slower as the memory grows;
+the file has both ready. Both give the same results, so queries that the file does not support go to FTS5.
 """
 
 import sqlite3
@@ -28,7 +28,7 @@ _TOTALS_ROW = 1
 
 
 class SqliteWords:
-    """`from_chunks` is from where on a file is made, None for never."""
+    """`from_chunks` is the number of chunks from which an index file is built; None never builds one."""
 
     def __init__(self, database: Database, from_chunks: int | None) -> None:
         self._database = database
@@ -90,7 +90,7 @@ class SqliteWords:
             self._index.wait_until_built()
 
     def remove_index(self) -> None:
-        """What was removed from the memory must not be left in a cache of it."""
+        """Remove the index file, because data removed from the memory must not survive in a cache."""
         if self._index is not None:
             self._index.remove()
         else:
@@ -106,7 +106,7 @@ class SqliteWords:
             return self._tokenizer.words_of(phrases)
 
     def _single_words(self, phrases: Sequence[str]) -> list[bytes] | None:
-        """The word of each phrase, which is empty if it has none; None if one has several."""
+        """Return the single word of each phrase, empty if it has none; None if a phrase has several words."""
         words = self._words_of(phrases)
         return [b"".join(one) for one in words] if all(len(one) <= 1 for one in words) else None
 
@@ -121,7 +121,7 @@ def index_path(database: Path) -> Path:
 
 
 class _View:
-    """A source of words, in a transaction of its own."""
+    """A word source that reads from one transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -130,7 +130,7 @@ class _View:
         return read_counters(self._connection).change
 
     def totals(self) -> CorpusTotals:
-        """As FTS5 keeps them for its own use: the number of rows, then of words, as SQLite writes such numbers."""
+        """Read the totals from FTS5's internal table: the number of rows, then of tokens, as varints."""
         query = "SELECT block FROM words_data WHERE id = ?"
         found = self._connection.execute(query, (_TOTALS_ROW,)).fetchone()
         numbers = [] if found is None else _numbers(found[0])
@@ -167,7 +167,7 @@ class _View:
         return int(last)
 
     def places(self, words: Sequence[bytes], ids: NDArray[np.int64]) -> list[tuple[NDArray[np.float64], int]]:
-        """For each word how often it stands in each of these chunks, and in how many parts of the memory."""
+        """Return each word's frequency in each of these chunks, and how many parts of the memory contain it."""
         query = f"SELECT group_concat(doc) FROM {self._instances()} WHERE term = ?"
         found = []
         for word in words:
@@ -179,7 +179,7 @@ class _View:
         return found
 
     def _instances(self) -> str:
-        # Gone again when the transaction is rolled back.
+        # Rolling back the transaction drops this table.
         self._connection.execute("CREATE VIRTUAL TABLE temp.instances_of_words USING fts5vocab (main, words, instance)")
         return "temp.instances_of_words"
 
@@ -192,7 +192,7 @@ def _count(connection: sqlite3.Connection, phrase: str) -> int:
 
 
 def _numbers(block: bytes) -> list[int]:
-    """Seven bits in a byte, from the highest; the eighth bit says that more follow."""
+    """Decode varints: seven bits per byte, highest first; the eighth bit means that more bytes follow."""
     numbers, number = [], 0
     for byte in block:
         number = number << 7 | byte & 0x7F
@@ -207,10 +207,10 @@ def _phrases(terms: Iterable[str]) -> list[str]:
 
 
 def _spaced(term: str) -> str:
-    """Without the end of a C text and half characters, which have no place in a question."""
+    """Normalise spaces; NUL becomes a space and unpaired surrogates become question marks."""
     return " ".join(term.replace("\0", " ").encode(errors="replace").decode().split())
 
 
 def _quoted(phrase: str) -> str:
-    """In quotes nothing has a meaning but the quote itself."""
+    """Quote a phrase for FTS5; inside quotes, only the quote character is special."""
     return f'"{phrase.replace(chr(34), chr(34) * 2)}"'

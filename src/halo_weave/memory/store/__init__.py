@@ -1,1 +1,1 @@
-"""What a store must do, as protocols: chunks and vectors, windows, notes, the memory tree. Stores implement them."""
+"""Protocols that a store implements: chunks and vectors, windows, notes, and the memory tree."""

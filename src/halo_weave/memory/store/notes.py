@@ -1,4 +1,4 @@
-"""The notes at rest: one JSON document of the memory, in all its versions."""
+"""Storage of the notes: one JSON document per memory, with all its versions."""
 
 from datetime import datetime
 from typing import Protocol
@@ -8,23 +8,23 @@ from halo_weave.records.notes import NotesOutline, NotesRecord
 
 class NotesStore(Protocol):
     def notes(self) -> NotesRecord:
-        """The newest version; version 0 and the default document if none was written."""
+        """Return the newest version, or version 0 with the default document if none was written."""
         ...
 
     def put_notes(
         self, document: str, *, expected_version: int, origin: str, command: str, time: datetime | None = None
     ) -> int:
-        """Write the version after `expected_version` and give its number; without `time` it is of now.
+        """Write the version after `expected_version` and return its number. `time` defaults to now.
 
-        StoreConflict, and nothing is written, if another version is the newest. What is in the document is the
-        business of who writes it.
+        Raises StoreConflict, and writes nothing, if another version is the newest. The store does not interpret the
+        document.
         """
         ...
 
     def notes_version(self, version: int) -> NotesRecord | None:
-        """Of any version that there was, 0 too."""
+        """Return any existing version, including version 0."""
         ...
 
     def notes_history(self, before: int | None = None, limit: int = 100) -> list[NotesOutline]:
-        """Versions that were written, the newest first, all of them or those before one."""
+        """Return the written versions, newest first; only those before version `before` if it is given."""
         ...

@@ -1,7 +1,7 @@
-"""The memory at rest: one record of everything said, for all windows, threads and processes.
+"""Storage of the memory: one record of everything said, shared by all windows, threads and processes.
 
-Every call is one transaction: it happens wholly or not at all, and others see it only once it is done. What was
-acknowledged survives a crash of the process and of the machine. A store may be used from several threads at once.
+Every call is one transaction: it takes effect completely or not at all, and others see it only when it is complete.
+Acknowledged writes survive a crash of the process or the machine. A store is thread-safe.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,88 +38,89 @@ from halo_weave.records.notes_and_tree import NotesOrTreeRecord, RestoredKept
 from halo_weave.records.roles import Role
 
 FIRST_TURN = 1
-"""Turn 0 is left to what a window says for itself, its system prompt."""
+"""Turn 0 is reserved for a window's own text, its system prompt."""
 FIRST_POSITION = 0
 
 
 class Store(NotesStore, TreeStore, WindowStore, Protocol):
     def identity(self) -> str:
-        """A random name of this memory, made with it and kept by its copies; another one after `clear`.
+        """Return this memory's random id. Copies keep it; `clear` replaces it.
 
-        What was derived from a memory under another identity is not of this one.
+        Data derived from a memory with another id does not belong to this one.
         """
         ...
 
     def reserve(self, tokens: int) -> Reservation:
-        """A user's turn, its assistant's turn and `tokens` positions that nobody had or will have."""
+        """Reserve a user turn, its assistant turn and `tokens` positions, none of which is ever handed out again."""
         ...
 
     def advance(self, *, next_turn: int, next_position: int) -> None:
-        """Give out only turns and positions from these on, so that those below may be written; never goes back."""
+        """Hand out no turn or position below these, so that a caller may write the lower ones. Never moves back."""
         ...
 
     def write_chunks(self, chunks: Sequence[Chunk]) -> list[int]:
-        """Write all or none, and give their ids in order.
+        """Write all chunks or none and return their ids in order.
 
-        StoreConflict if a key or a position is taken; InputError if a turn or position was not given out before.
+        Raises StoreConflict if a key or position is taken, and InputError if a turn or position was never handed out.
         """
         ...
 
     def chunk(self, key: ChunkKey) -> Stored | None:
-        """Deleted ones too; one that was merged away is gone."""
+        """Return the chunk, even if deleted. A chunk that was merged away is gone."""
         ...
 
     def chunks_of_turn(self, turn: int) -> list[Stored]:
-        """In order of position, deleted ones too."""
+        """Return chunks in order of position, including deleted ones."""
         ...
 
     def chunks_by_keys(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, Stored]:
-        """Those of these that are there, deleted ones too."""
+        """Return those that exist, including deleted ones."""
         ...
 
     def chunks_of_turns(self, turns: Iterable[int]) -> list[Stored]:
-        """In order of position, deleted ones too."""
+        """Return chunks in order of position, including deleted ones."""
         ...
 
     def next_index(self, turn: int, role: Role) -> int:
-        """Above all indexes that chunks of this turn ever had, merged away and forgotten ones too."""
+        """Return an index above every index ever used in this turn, including those of merged and forgotten chunks."""
         ...
 
     def chunks_by_ids(self, ids: Sequence[int]) -> list[Stored]:
-        """In the order of `ids`; those that are not there or were merged away are left out."""
+        """Return chunks in the order of `ids`, without those that do not exist or were merged away."""
         ...
 
     def outlines_by_ids(self, ids: Sequence[int], *, with_metadata: bool = False) -> list[Outline]:
-        """The same in any order, without what takes time to read."""
+        """Like `chunks_by_ids`, in any order and without the fields that are slow to read."""
         ...
 
     def outlines_between(
         self, since: datetime | None, until: datetime | None, most: int, *, with_metadata: bool = False
     ) -> list[Outline] | None:
-        """Chunks from a time on and before another that are not deleted, in order of time.
+        """Return the chunks with `since` <= time < `until` that are not deleted, in order of time.
 
-        None if there are more than `most`, for which deleted and merged ones count.
+        Returns None if there are more than `most`; that count includes deleted and merged chunks.
         """
         ...
 
     def wishes(self, most: int) -> list[int]:
-        """Ids of what a user said that is a wish (`text.wishes`) and not deleted, the newest first, so many at most.
+        """Return the ids of at most `most` user chunks that are wishes (`text.languages.wishes`) and not deleted,
+        newest first.
 
-        Long turns do not count: what is pasted has orders to others.
+        Long turns are excluded: pasted text contains instructions meant for someone else.
         """
         ...
 
     def chunks_from(self, position: int, limit: int) -> list[Stored]:
-        """Up to `limit` chunks that begin at `position` or later, in order of position, deleted ones too.
+        """Return up to `limit` chunks that begin at `position` or later, in order of position, including deleted ones.
 
-        To walk over all: begin at 0, go on at the last chunk's `end_position`.
+        To iterate over all, start at 0 and continue at the last chunk's `end_position`.
         """
         ...
 
     def merged_from(self, position: int, limit: int) -> list[Record]:
-        """Up to `limit` chunks that were merged away and began at `position` or later, in order of position.
+        """Return up to `limit` merged-away chunks that began at `position` or later, in order of position.
 
-        To walk over all: begin at 0, go on one behind the last one's `first_position`.
+        To iterate over all, start at 0 and continue at the last one's `first_position` + 1.
         """
         ...
 
@@ -132,157 +133,172 @@ class Store(NotesStore, TreeStore, WindowStore, Protocol):
         next_turn: int,
         next_position: int,
     ) -> RestoredKept:
-        """Advance, and write records of another memory as they were there, all or none.
+        """Advance, and write the records of another memory unchanged, all or none.
 
-        What was merged away comes behind what it was merged into. What was forgotten here stays so and is left out.
-        Of the entries those are kept that are not in the log and about no record that was here before; they get new
-        numbers in their order. StoreConflict if a key or a position is taken.
+        A merged-away record must come after the record it was merged into. Records that were forgotten here are
+        skipped. Audit entries are added unless they are already in the log or concern a record that was already here;
+        they get new numbers in the same order. Raises StoreConflict if a key or position is taken.
 
-        `kept` are all versions of the notes and of entries of the tree, from the first on. Those that are not here are
-        written, unless another one is in the place of one before them: then ours stays as it is, and it is told.
+        `kept` holds all versions of the notes and of tree entries, starting with the first. Missing versions are
+        written unless an earlier version here differs. In that case the local history stays unchanged and the result
+        reports it.
         """
         ...
 
     def tokens_by_positions(self, positions: Iterable[int], *, include_deleted: bool = False) -> list[PlacedToken]:
-        """In ascending order, each once; positions without a token are left out. Costs by what is asked for."""
+        """Return tokens in ascending order without duplicates; skips positions without a token.
+
+        The cost depends on the positions asked for, not on the size of the memory.
+        """
         ...
 
     def delete(self, keys: Sequence[ChunkKey], origin: str) -> Changed:
-        """Out of words and vectors, but kept in the record. InputError if one is not there; then nothing changes."""
+        """Hide chunks from word and vector search but keep them in the record.
+
+        Raises InputError, and changes nothing, if one of them does not exist.
+        """
         ...
 
     def undelete(self, keys: Sequence[ChunkKey], origin: str) -> Changed:
-        """Found by its words again at once; its vectors have to be put again."""
+        """Make chunks searchable by words at once. Their vectors must be stored again."""
         ...
 
     def merge(self, left: ChunkKey, right: ChunkKey, origin: str) -> Stored:
-        """One chunk under the key of `left`; its vectors have to be put again.
+        """Merge two chunks into one under the key of `left`. Its vectors must be stored again.
 
-        Both belong to one turn and role, are not deleted, and `right` begins where `left` ends. The record of `right`
-        is kept, marked as merged; its key is gone and never used again.
+        Both must have the same turn and role and not be deleted, and `right` must begin where `left` ends. The record
+        of `right` is kept and marked as merged; its key is never used again.
         """
         ...
 
     def forget(self, keys: Sequence[ChunkKey], origin: str) -> tuple[ChunkKey, ...]:
-        """Remove deleted chunks for ever, with what was merged into them: no byte of theirs is left in the files.
+        """Remove deleted chunks permanently, with the chunks merged into them, leaving no byte of them in the files.
 
-        Their copies in snapshots of the memory tree go with them. Their keys and positions are never used again.
-        Rewrites the whole memory, so that others may have to wait. InputError if one is not there or not deleted; then
-        nothing changes. StoreUnavailable if they are out of the record but, because others read it all the time, not
-        yet out of the file: that is done when it is opened next.
+        Also removes their copies from snapshots of the memory tree. Their keys and positions are never used again.
+        Rewrites the whole memory, so others may have to wait.
+
+        Raises InputError, and changes nothing, if one of them does not exist or is not deleted. Raises StoreUnavailable
+        if the chunks are out of the record but, because of constant readers, not yet out of the file; the next open
+        finishes that.
         """
         ...
 
     def forget_all_deleted(self, origin: str) -> tuple[ChunkKey, ...]:
-        """The same with all chunks that are deleted; gives their keys."""
+        """Like `forget`, for all deleted chunks; returns their keys."""
         ...
 
     def clear(self, origin: str) -> None:
-        """Remove all chunks, vectors, windows, journals, notes and the tree, as thoroughly as `forget` does.
+        """Remove all chunks, vectors, windows, journals, notes and the tree, as thoroughly as `forget`.
 
-        What was given out stays so: turns and positions go on, and what was forgotten stays forgotten. But records
-        that were cleared may be restored. The log stays, and says it.
+        Turn and position numbers continue where they were, and forgotten chunks stay forgotten. Cleared records may be
+        restored. The audit log stays and records the clearing.
         """
         ...
 
     def audit(self, after: int = 0, limit: int = 1000) -> list[AuditEntry]:
-        """Up to `limit` entries with a number above `after`, in order of time."""
+        """Return up to `limit` entries with numbers above `after`, in order of their numbers."""
         ...
 
     def put_vectors(
         self, embedder: str, vectors: Mapping[int, NDArray[np.floating[Any]]], *, as_of: int | None = None
     ) -> list[int]:
-        """Keep these vectors by chunk id, in place of the embedder's earlier ones; gives the ids that were kept.
+        """Store vectors by chunk id, replacing the embedder's earlier ones; returns the stored ids.
 
-        Vectors are float16 or float32, of one type and length per embedder. Left out are chunks that are deleted,
-        merged away or forgotten, and those that changed after the change number `as_of`, at which their texts were
-        read.
+        Vectors are float16 or float32, with one type and length per embedder. Skips chunks that are deleted, merged
+        away or forgotten, and chunks that changed after `as_of`, the change number at which their texts were read.
         """
         ...
 
     def vectors_since(self, embedder: str, change_number: int, limit: int = 10_000) -> VectorChanges:
-        """The next up to `limit` changes after `change_number`; none if there are no `ids` and no `removed`."""
+        """Return up to `limit` changes after `change_number`. Empty `ids` and `removed` mean that there are no more."""
         ...
 
     def vectors_by_ids(self, embedder: str, ids: Sequence[int]) -> tuple[NDArray[np.int64], VectorMatrix]:
-        """Those of `ids` that have a vector, in the order given, and a row for each."""
+        """Return those of `ids` that have a vector, in the order given, and one row for each."""
         ...
 
     def ids_without_vector(self, embedder: str, after: int = 0, limit: int = 1000) -> list[int]:
-        """Ids above `after` of chunks that are neither deleted nor merged away and lack the embedder's vector."""
+        """Return ids above `after` without this embedder's vector, excluding deleted and merged-away chunks."""
         ...
 
     def outdate_vectors(self, ids: Sequence[int]) -> None:
-        """Remove these chunks' vectors, also from copies in snapshots, because what they are embedded with has changed.
+        """Remove these chunks' vectors, including those in snapshots, because the text around them has changed.
 
-        Vectors of texts that were read before, see `as_of`, are not kept any more.
+        Afterwards, `put_vectors` rejects vectors of texts that were read earlier (see `as_of`).
         """
         ...
 
     def drop_vectors(self, embedder: str) -> int:
-        """Remove all vectors of an embedder, and say how many. InputError if it is the one that serves."""
+        """Remove all vectors of an embedder and return their number. Raises InputError if it is the serving one."""
         ...
 
     def serving_embedder(self) -> str | None:
-        """Whose vectors the search uses. Ask before each search and each embedding: another process may change it."""
+        """Return the embedder whose vectors the search uses.
+
+        Check it before each search and each embedding: another process may change it.
+        """
         ...
 
     def serve_embedder(self, name: str, *, even_if_incomplete: bool = False) -> None:
-        """Let the search use another embedder's vectors from now on.
+        """Make the search use this embedder's vectors.
 
-        InputError, and no change, if another one serves and a chunk lacks the new vector in this moment: embed what
-        `ids_without_vector` names, and ask again. A chunk that a process embeds for the old one even afterwards is
-        named there too.
+        Raises InputError, and changes nothing, if another embedder serves and a chunk lacks the new vector: embed what
+        `ids_without_vector` returns, then try again. It also returns chunks that a process embeds with the old embedder
+        later.
         """
         ...
 
     def search_words(self, terms: Sequence[str], limit: int, *, among: Sequence[int] | None = None) -> list[WordMatch]:
-        """Chunks with any of the terms, best first. Any text is a term; one of several words is a phrase.
+        """Return chunks with any of the terms, best first. Any text is a term; several words form a phrase.
 
-        With `among` only these ids are looked for; what a term is worth still depends on all chunks.
+        `among` restricts the search to these ids; the weight of a term still depends on all chunks.
         """
         ...
 
     def count_words(self, terms: Sequence[str]) -> WordCounts:
-        """How many chunks have each of the terms. Cheaper than searching for them."""
+        """Count the chunks that contain each term. Cheaper than searching."""
         ...
 
     def word_places(self, terms: Sequence[str], ids: NDArray[np.int64]) -> WordPlaces:
-        """How often each of the terms stands in each of these chunks, and how far it is spread. Ids ascend; those of
-        chunks that cannot be found have nothing. A term of several words is like the rarest of them."""
+        """Return how often each term occurs in each of these chunks, and how widely it is spread.
+
+        Ids must ascend; ids of chunks that cannot be found get zeros. A term of several words counts as its rarest
+        word.
+        """
         ...
 
     def change_number(self) -> int:
-        """Grows with every change of chunks and vectors, in any process; reservations change neither."""
+        """Return a number that grows with every change of chunks or vectors in any process. Reservations do not
+        count."""
         ...
 
     def stats(self) -> Stats: ...
 
     def backup(self, path: Path) -> None:
-        """A whole and consistent copy at a path where nothing is yet, while others go on reading and writing."""
+        """Write a complete, consistent copy to a path that does not exist yet. Others can read and write meanwhile."""
         ...
 
     def check(self) -> list[str]:
-        """What is wrong with the file and its counters, a sentence each; `verify` reads every record as well."""
+        """Return a sentence for each problem with the file and its counters. `verify` also reads every record."""
         ...
 
     def verify(self) -> list[str]:
-        """Everything that is wrong, a sentence each. Reads the whole memory, while others go on reading and writing."""
+        """Return a sentence for each problem. Reads the whole memory; others can read and write meanwhile."""
         ...
 
     def repair(self, *, dry_run: bool = False) -> Repaired:
-        """Set damaged rows aside and make again what follows from others; `verify` finds nothing afterwards.
+        """Set damaged rows aside and rebuild derived data, in one transaction. `verify` finds nothing afterwards.
 
-        All in one transaction. StoreDamaged, and no change, if more is damaged than rows.
+        Raises StoreDamaged, and changes nothing, if the damage goes beyond rows.
         """
         ...
 
     def set_aside(self) -> list[SetAside]:
-        """What repairs have taken out, in their order."""
+        """Return the rows that repairs have set aside, in order."""
         ...
 
     def repaired_copy(self) -> AbstractContextManager[tuple["Store", Repaired]]:
-        """A copy without what is damaged, gone in the end. The memory itself stays as it is."""
+        """Provide a temporary copy without the damaged rows. The memory itself stays unchanged."""
         ...
 
     def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""The memory tree at rest: what was saved under a path, every version of it, and the chunks that went with each."""
+"""Storage of the memory tree: the entries, all their versions, and the snapshot of chunks saved with each version."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -19,10 +19,10 @@ from halo_weave.records.tree import (
 
 
 class TreeStore(Protocol):
-    """Paths are as `tree_paths` writes them, roots too, which are empty for the whole tree.
+    """Paths and roots are in the form that `tree_paths` writes. An empty root stands for the whole tree.
 
-    Of a snapshot a chunk is not given while its source is deleted, and is gone once that was forgotten. It is the
-    positions that tell: a source that was merged is now a part of whoever has them.
+    A snapshot omits a chunk while its source is deleted, and loses it permanently once the source is forgotten.
+    Positions identify the source: after a merge, the source is the chunk that now holds those positions.
     """
 
     def put_tree_entry(
@@ -36,73 +36,73 @@ class TreeStore(Protocol):
         expected_version: int | None = None,
         as_of: int | None = None,
     ) -> int:
-        """Save a version of an entry; gives its number, which is never used again, not even after a deletion.
+        """Save a version of an entry and return its number, which is never reused, even after a deletion.
 
-        StoreConflict if the entry does not have the expected version; 0 is for one that is not there. Chunks that were
-        forgotten meanwhile are left out, and vectors of those that changed after the change number `as_of`, at which
-        they were read.
+        Raises StoreConflict if the entry does not have the expected version; 0 means that the entry must not exist.
+        Leaves out chunks that were forgotten in the meantime, and vectors of chunks that changed after `as_of`, the
+        change number at which the caller read them.
         """
         ...
 
     def tree_entry(self, path: str) -> TreeEntry | None: ...
 
     def touch_tree_entry(self, path: str, time: datetime) -> None:
-        """Note when it was read, if it is there; may be lost when the machine fails."""
+        """Record the read time of an existing entry. The record may be lost in a machine crash."""
         ...
 
     def tree_outlines(self, root: str = "") -> list[TreeOutline]:
-        """All entries at or under a root, in order of their headings."""
+        """Return all entries at or under a root, ordered by heading."""
         ...
 
     def tree_entries_under(self, root: str) -> list[TreeEntry]:
-        """All entries under a root, but not the one at it."""
+        """Return all entries under a root, excluding the entry at the root."""
         ...
 
     def tree_version(self, path: str, version: int) -> TreeVersion | None: ...
 
     def tree_history(self, path: str, before: int | None = None, limit: int = 100) -> list[VersionOutline]:
-        """Newest first, deletions too; goes on below `before`."""
+        """Return versions newest first, including deletions; only those below `before` if it is given."""
         ...
 
     def tree_snapshot(self, path: str, version: int) -> list[SnapshotChunk]:
-        """What was near when this version was saved, the best first."""
+        """Return the chunks that were close when this version was saved, best first."""
         ...
 
     def tree_snapshot_chunks(self, ids: Sequence[int]) -> dict[int, SnapshotChunk]:
-        """Chunks of snapshots by their ids."""
+        """Return snapshot chunks by id."""
         ...
 
     def tree_vectors_under(self, root: str, embedder: str | None) -> SnapshotVectors:
-        """Of the snapshots of all entries under a root as they are now; faster than reading the chunks."""
+        """Return the vectors in the current snapshots of all entries under a root; faster than reading the chunks."""
         ...
 
     def put_tree_vectors(self, embedder: str, vectors: Mapping[int, NDArray[np.floating[Any]]]) -> None:
-        """Keep these vectors of snapshot chunks by their ids, in place of earlier ones; what is gone is left out."""
+        """Store vectors of snapshot chunks by id and replace earlier ones. Skips chunks that no longer exist."""
         ...
 
     def delete_tree_entries(self, path: str, *, recursive: bool, time: datetime, origin: str) -> list[str]:
-        """Delete the entry, and those under it if it is so asked; gives what was there. The history stays."""
+        """Delete the entry, and with `recursive` those under it. Returns the deleted paths. The history stays."""
         ...
 
     def undelete_tree_entries(self, paths: Sequence[str], *, time: datetime, origin: str) -> list[int]:
-        """Bring back what was deleted, as new versions, all or none; gives their numbers.
+        """Restore deleted entries as new versions, all or none; returns their version numbers.
 
-        StoreConflict if one of them is not deleted.
+        Raises StoreConflict if one of them is not deleted.
         """
         ...
 
     def restore_tree_entry(
         self, path: str, version: int, *, time: datetime, origin: str, expected_version: int | None = None
     ) -> int:
-        """Save an earlier version once more, with its snapshot, as a new one.
+        """Save an earlier version and its snapshot again as a new version.
 
-        InputError if there is no such version or it is a deletion; StoreConflict as when saving.
+        Raises InputError if the version does not exist or is a deletion, and StoreConflict as `put_tree_entry` does.
         """
         ...
 
     def tree_versions_from(self, path: str, version: int, limit: int) -> list[KeptVersion]:
-        """Up to `limit` versions behind this one, deletions too, in order of path and version, with all they have.
+        """Return up to `limit` complete versions after this one, ordered by path and version, including deletions.
 
-        To walk over all: begin at an empty path and version 0.
+        To iterate over all, start with an empty path and version 0.
         """
         ...

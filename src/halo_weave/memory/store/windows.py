@@ -1,6 +1,6 @@
-"""Windows at rest, what they buried, and journals of what is under way in them.
+"""Storage of windows, their burials, and the journals of turns under way.
 
-What is in a window's state and journal is the business of who writes it.
+The store does not interpret a window's state or journal.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,59 +26,60 @@ class WindowStore(Protocol):
         buried: Sequence[BurialRecord] = (),
         raised: Sequence[ChunkKey] = (),
     ) -> int:
-        """Save a window that was read as `window.version`, 0 if it is new; gives its version from now on.
+        """Save a window whose last read version is `window.version` (0 if new) and return its new version.
 
-        With it, or not at all, goes what it buried since it was saved last, and what it buried once and no longer does;
-        its other burials stay. StoreConflict if somebody else saved or deleted it since. Without `durable` it survives
-        the end of the process at once, and that of the machine a little later.
+        The same transaction adds the burials since the last save and removes the `raised` ones; other burials stay.
+        Raises StoreConflict if the window was saved or deleted elsewhere since it was read. Without `durable`, the save
+        survives a process crash at once, and a machine crash only a little later.
         """
         ...
 
     def window(self, window_id: str) -> WindowRecord | None: ...
 
     def window_version(self, window_id: str) -> int:
-        """How often the window was saved; 0 if there is none. Reads nothing else of it."""
+        """Return the number of saves, 0 if there is no such window. Reads nothing else."""
         ...
 
     def windows(self) -> list[WindowOutline]:
-        """The one saved last comes first."""
+        """Return all windows, most recently saved first."""
         ...
 
     def delete_window(self, window_id: str) -> bool:
-        """With its burials and its journal; says whether there was such a window."""
+        """Delete a window with its burials and journal; returns whether it existed."""
         ...
 
     def burials(self, window_id: str, *, before: BurialPlace | None = None, limit: int = 1000) -> list[BurialRecord]:
-        """What a window buried, the newest first; to walk over all, go on before the last one's `place`.
+        """Return a window's burials, newest first. To iterate over all, pass the last one's `place` as `before`.
 
-        What is forgotten is no longer there; what was deleted or merged since is, until the window is told.
+        Forgotten chunks are not included. Chunks deleted or merged since are included until the window learns of it.
         """
         ...
 
     def burials_by_keys(self, window_id: str, keys: Iterable[ChunkKey]) -> dict[ChunkKey, BurialRecord]:
-        """Those of these chunks that the window buried."""
+        """Return those of these chunks that the window buried."""
         ...
 
     def count_burials(self, window_id: str) -> int: ...
 
     def burial_gaps(self, window_id: str, positions: Sequence[int], *, keys: int) -> list[BurialGap | None]:
-        """What is buried before each of these ascending positions, and behind the last; None where nothing is.
+        """Summarise the burials before each of these ascending positions, and after the last; None where there are
+        none.
 
-        What is buried at one of them counts nowhere, nor does what was deleted or merged away since.
+        Burials at one of the positions do not count, nor do chunks that were deleted or merged away since.
         """
         ...
 
     def journal_append(self, window_id: str, turn: int, payload: bytes) -> None:
-        """Note down something about a turn under way; survives the end of the process, not always of the machine.
+        """Append an entry about a turn under way. It survives a process crash, but not always a machine crash.
 
         The window need not have been saved.
         """
         ...
 
     def journal(self, window_id: str) -> list[JournalEntry]:
-        """In the order in which it was written."""
+        """Return the entries in the order in which they were written."""
         ...
 
     def journal_clear(self, window_id: str, turn: int) -> None:
-        """Take out what is about this turn. If the machine fails just then, it may be there once more."""
+        """Remove the entries of this turn. After a machine crash they may reappear."""
         ...

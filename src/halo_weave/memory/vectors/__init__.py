@@ -1,1 +1,1 @@
-"""Nearest vectors: exactly while the memory is small, through an approximate index file once it is large."""
+"""Nearest-vector search: exact while the memory is small, through an approximate index file once it is large."""

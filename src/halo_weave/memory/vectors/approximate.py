@@ -1,6 +1,6 @@
-"""A file that finds chunks near a vector without comparing all: a graph over vectors of eight bits per value.
+"""An index file that finds chunks near a vector without comparing all: a graph over vectors with 8 bits per value.
 
-The file is a cache, and checked as a whole before it is used: the library would follow a damaged graph anywhere.
+The file is a cache and is verified completely before use, because the library would follow a damaged graph anywhere.
 """
 
 import mmap
@@ -28,10 +28,10 @@ _MARK = b"HaloNear"
 
 
 class VectorFileHeader(msgspec.Struct, frozen=True):
-    """The file holds all vectors that `embedder` had at `change_number`, and perhaps some that were outdated by then.
+    """The file contains all vectors that `embedder` had at `change_number`, and possibly some outdated ones.
 
-    `samples` are checksums of vectors by chunk id, to tell whether a store is the one that the file was made from.
-    `outdated` are the chunks whose vectors changed or went after the file had them: it still has the earlier ones.
+    `samples` maps chunk ids to vector checksums, to recognise the store that the file was built from. `outdated` lists
+    the chunks whose vectors changed or were removed after they were added; the file still has the old ones.
     """
 
     embedder: str
@@ -47,28 +47,28 @@ class ApproximateIndex:
     def __init__(self, header: VectorFileHeader, index: "Index", mapping: mmap.mmap) -> None:
         self.header = header
         self._index = index
-        self._mapping = mapping  # the index points into it
+        self._mapping = mapping  # the index points into this mapping
 
     def candidates(self, query: NDArray[np.float32], limit: int) -> Ids:
-        """About the nearest, closest first; to be compared again by their true vectors.
+        """Return approximately the nearest chunks, closest first; the caller must compare the true vectors.
 
-        A chunk may come twice, or without having a vector any more.
+        A chunk may occur twice, or may no longer have a vector.
         """
         matches: Any = self._index.search(_in_eight_bits(query[np.newaxis])[0], limit, threads=1)
         return np.asarray(matches.keys).astype(np.int64)
 
     def similarities(self, query: NDArray[np.float32], ids: Ids) -> Similarities:
-        """About how close these chunks are, NaN where the file does not have their present vectors."""
+        """Return approximate similarities of these chunks, NaN where the file lacks the current vector."""
         result = np.full(len(ids), np.nan, dtype=np.float32)
         places = np.flatnonzero(self._has_present(ids))
         if len(places):
             found: Any = self._index.get(ids[places].astype(np.uint64))
             rows = np.concatenate(found).reshape(len(places), -1).astype(np.float32)
-            result[places] = np.vecdot(rows, query) / np.maximum(np.sqrt(np.vecdot(rows, rows)), 1)  # at least 127
+            result[places] = np.vecdot(rows, query) / np.maximum(np.sqrt(np.vecdot(rows, rows)), 1)  # norms are >= 127
         return result
 
     def has(self, ids: Ids) -> NDArray[np.bool_]:
-        """Present vectors or outdated ones."""
+        """Whether the file has a vector of each chunk, current or outdated."""
         return np.asarray(self._index.contains(ids.astype(np.uint64)), dtype=np.bool_)
 
     def _has_present(self, ids: Ids) -> NDArray[np.bool_]:
@@ -82,7 +82,7 @@ class ApproximateIndex:
 
 
 class IndexBuilder:
-    """Makes a file, from what another one has if it is given. A vector that is added again outdates the earlier one."""
+    """Builds a file, optionally from an earlier one. Adding a chunk's vector again makes the previous one outdated."""
 
     def __init__(self, dimensions: int, threads: int, earlier: ApproximateIndex | None = None) -> None:
         self._index = _empty_index(dimensions)
@@ -98,7 +98,7 @@ class IndexBuilder:
             self._index.add(ids.astype(np.uint64), _in_eight_bits(vectors), threads=self._threads)
 
     def write(self, path: Path, header: VectorFileHeader) -> None:
-        """In place of what is there, whole or not at all."""
+        """Replace the file atomically."""
 
         def save(file: BinaryIO) -> bytes:
             self._index.save(file.name)
@@ -109,7 +109,7 @@ class IndexBuilder:
 
 
 def open_index(path: Path, embedder: str, dimensions: int) -> ApproximateIndex | None:
-    """None if there is no sound file of this embedder."""
+    """Open the index file; None if there is no intact file of this embedder."""
     sealed = open_sealed(path, _MARK)
     header = None if sealed is None else _header(sealed.header)
     if sealed is None or header is None or (header.embedder, header.dimensions) != (embedder, dimensions):
@@ -118,7 +118,7 @@ def open_index(path: Path, embedder: str, dimensions: int) -> ApproximateIndex |
     try:
         index.view(memoryview(sealed.content))
     except RuntimeError:
-        return None  # sound, but of another version of the library
+        return None  # intact, but from another version of the library
     return ApproximateIndex(header, index, sealed.content) if len(index) == header.count else None
 
 
@@ -127,8 +127,8 @@ def vector_checksum(vector: NDArray[Any]) -> int:
 
 
 def _empty_index(dimensions: int, *, with_lookups: bool = False) -> "Index":
-    """With lookups, vectors can be had by their chunks' ids, but none be added again."""
-    # Small memories never need it, and it takes a while to import.
+    """With lookups, vectors can be read by chunk id, but a chunk's vector cannot be added again."""
+    # Slow to import, and small memories never need it.
     from usearch.index import Index
 
     return Index(
@@ -143,7 +143,7 @@ def _empty_index(dimensions: int, *, with_lookups: bool = False) -> "Index":
 
 
 def _in_eight_bits(vectors: VectorMatrix) -> NDArray[np.int8]:
-    """Cosines do not depend on a vector's length, so each may use the whole range."""
+    """Scale each vector to the full range, which is safe because cosines do not depend on length."""
     largest = np.abs(vectors).max(axis=1, keepdims=True).astype(np.float32)
     scaled = vectors * (127 / np.maximum(largest, np.finfo(np.float32).tiny))
     rounded: NDArray[np.int8] = np.rint(scaled).astype(np.int8)
@@ -154,5 +154,5 @@ def _header(encoded: bytes) -> VectorFileHeader | None:
     try:
         header = msgspec.json.decode(encoded, type=VectorFileHeader)
     except msgspec.MsgspecError:
-        return None  # written by another version of the program
+        return None  # written by another version of Halo Weave
     return header if header.format_version == FORMAT_VERSION else None

@@ -1,4 +1,4 @@
-"""Makes the approximate index file from the store while others go on writing."""
+"""Builds the approximate index file from the store while others keep writing."""
 
 import os
 import threading
@@ -25,10 +25,10 @@ def write_index_file(
     earlier: ApproximateIndex | None,
     is_stopped: threading.Event,
 ) -> None:
-    """A file of all vectors at the change number `end`, but for those that change meanwhile.
+    """Write a file with all vectors as of change number `end`, except those that change during the build.
 
-    It continues the `earlier` file, if there is one and not too much of it is outdated. Once `is_stopped` is set,
-    nothing is written.
+    Continues the `earlier` file, if there is one and not too much of it is outdated. Once `is_stopped` is set, nothing
+    is written.
     """
     if earlier is not None and _is_mostly_outdated(earlier, store, embedder):
         earlier = None
@@ -51,7 +51,7 @@ def write_index_file(
 
 
 def _threads() -> int:
-    """Half of the machine: somebody is waiting for an answer meanwhile."""
+    """Use half of the processors, because a user may be waiting for an answer."""
     return max(1, (os.cpu_count() or 1) // 2)
 
 
@@ -60,7 +60,7 @@ def _is_mostly_outdated(file: ApproximateIndex, store: Store, embedder: str) -> 
 
 
 def _changes_between(store: Store, embedder: str, start: int, end: int) -> Iterator[VectorChanges]:
-    """Changes after `start` up to `end`; what others change meanwhile is beyond it, so that no chunk comes twice."""
+    """Yield the changes after `start` up to `end`. Concurrent changes have higher numbers, so no chunk occurs twice."""
     done, limit = start, _BATCH
     while done < end and limit:
         changes = store.vectors_since(embedder, done, limit)

@@ -1,7 +1,7 @@
-"""What all vectors of a memory have in common, which says nothing about any of them.
+"""The mean of a memory's vectors, which says nothing about any single chunk.
 
-Text of one kind lies close together for an embedder, and what is most like all the rest is close to every question.
-Half of the mean is taken from the question: what is common counts less, and what sets a chunk apart counts more.
+An embedder places texts of one kind close together, so the most typical chunks are close to every question. Subtracting
+half of the mean from the question gives less weight to what chunks have in common, and more to what sets them apart.
 """
 
 import threading
@@ -13,12 +13,12 @@ from halo_weave.memory.vectors.unit import Vector
 
 SHARE = 0.5
 _PLACES, _AT_EACH = 64, 16
-"""Vectors are taken from so many places, spread evenly over what ever changed: they tell the mean well enough."""
+"""Vectors are sampled at this many places, spread evenly over all change numbers; enough to estimate the mean."""
 _GROWN = 1.1
 
 
 class Centre:
-    """Of one embedder's vectors; may be used from several threads."""
+    """The mean of one embedder's vectors. Thread-safe."""
 
     def __init__(self, store: Store, embedder: str) -> None:
         self._store = store
@@ -28,7 +28,7 @@ class Centre:
         self._known: tuple[str, int] = ("", 0)
 
     def removed_from(self, question: Vector) -> Vector:
-        """The question without its share of the mean, of length 1."""
+        """Return the question minus its share of the mean, normalised to length 1."""
         mean = self._mean_of_now()
         if mean is None:
             return question
@@ -50,5 +50,5 @@ class Centre:
             changes = self._store.vectors_since(self._embedder, place, _AT_EACH)
             found.update(zip(changes.ids.tolist(), changes.vectors.astype(np.float32), strict=True))
             if not len(changes.ids) and not len(changes.removed):
-                break  # none from here on
+                break  # no changes after this one
         return np.mean(list(found.values()), axis=0) if found else None

@@ -1,4 +1,4 @@
-"""Vectors in memory, all of them compared with what is asked for."""
+"""An index in memory that compares the query with all vectors."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,11 @@ _FIRST_CAPACITY = 256
 
 
 class ExactIndex:
-    """Not for several threads at once."""
+    """Not thread-safe."""
 
     def __init__(self) -> None:
         self._ids: Ids = np.empty(0, dtype=np.int64)
-        # Half precision would save memory, but is more than ten times slower to compare.
+        # Half precision would save memory but is more than ten times slower to compare.
         self._rows: NDArray[np.float32] = np.empty((0, 0), dtype=np.float32)
         self._row_of: dict[int, int] = {}
 
@@ -22,7 +22,7 @@ class ExactIndex:
         return len(self._row_of)
 
     def put(self, ids: Ids, vectors: VectorMatrix) -> None:
-        """Each id once; those that are there already get the new vector."""
+        """Add or replace vectors; `ids` must be unique."""
         if not len(ids):
             return
         old_count = len(self)
@@ -47,7 +47,7 @@ class ExactIndex:
         return best_first(self._ids[:count], similarities_to(query, self._rows[:count]), limit)
 
     def similarities(self, query: NDArray[np.float32], ids: Ids) -> Similarities:
-        """NaN for chunks that are not here."""
+        """Return similarities, NaN for chunks that are not in this index."""
         places = np.array([self._row_of.get(chunk_id, -1) for chunk_id in ids.tolist()], dtype=np.int64)
         result = np.full(len(ids), np.nan, dtype=np.float32)
         is_here = places >= 0

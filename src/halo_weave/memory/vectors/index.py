@@ -1,9 +1,10 @@
-"""Nearest vectors of the whole memory: exactly while it is small, through an approximate file once it is large.
+"""Nearest vectors of the whole memory: exact while it is small, through an approximate file once it is large.
 
-What the file does not have, because it is younger or because there is no file, is compared exactly; what changed or
-went since the file was made is not taken from it; and what the file suggests is compared again by the vectors in the
-store. So the file may be old, foreign, damaged or missing: answers stay right, and a thread makes a new one. Until
-then a memory too large to be held is read through for every search, which is slow but takes no room.
+Vectors that are not in the file, because they are newer or because there is no file, are compared exactly. Entries that
+changed or were removed since the file was built are ignored. Candidates from the file are compared again by their
+vectors in the store. So results stay correct even if the file is old, foreign, damaged or missing, and a thread builds
+a new one. Until then, a memory too large to hold is read completely for every search, which is slow but takes no
+memory.
 """
 
 import hashlib
@@ -35,17 +36,17 @@ _log = logging.getLogger(__name__)
 _CANDIDATES_PER_WANTED = 1.2
 _MORE_CANDIDATES = 20
 _MOST_HELD_TIMES = 2
-"""Of what is searched exactly; if more chunks than that are outside the file, they are not held in memory."""
+"""If more than this many times `exact_up_to_chunks` are outside the file, they are not held in memory."""
 _RETRY_AFTER_S = 600.0
 _LOOK_AGAIN_AFTER_S = 0.5
 _LARGEST_SHARE_OF_GRAPH = 8
-"""Whoever wants more than one in so many chunks is served faster, and completely, by comparing all."""
+"""For a limit above one in this many chunks, comparing all is faster, and complete."""
 
 
 class VectorIndex:
-    """Of one embedder's vectors in a store; may be used from several threads.
+    """Index of one embedder's vectors in a store. Thread-safe.
 
-    `folder` is where the file is kept, shared by all processes that use the store; without one all search is exact.
+    `folder` holds the file and is shared by all processes that use the store. Without a folder, all search is exact.
     """
 
     def __init__(
@@ -74,20 +75,20 @@ class VectorIndex:
 
     @property
     def chunks_outside_file(self) -> int:
-        """Those in memory that every search compares exactly."""
+        """Number of chunks outside the file, which every search compares exactly."""
         with self._lock:
             self._catch_up()
             return self._outside
 
     def nearest(self, query: NDArray[np.float32], limit: int) -> Nearest:
-        """The `limit` closest chunks, fewer only if there are no more."""
+        """Return the `limit` closest chunks; fewer only if there are no more."""
         with self._lock:
             self._catch_up()
             found = None if self._are_too_many else self._nearest_held(query, limit)
         return self._compare_all(query, limit) if found is None else found
 
     def similarities(self, query: NDArray[np.float32], ids: Ids) -> Similarities:
-        """Of these chunks, NaN for those without a vector; ids ascend."""
+        """Return similarities of these chunks, NaN for those without a vector; `ids` must ascend."""
         with self._lock:
             self._catch_up()
             found = self._recent.similarities(query, ids)
@@ -99,7 +100,7 @@ class VectorIndex:
         return found
 
     def about_similarities(self, query: NDArray[np.float32], ids: Ids) -> Similarities:
-        """The same, but of a large memory nearly right and much faster: from the file where it has them."""
+        """Like `similarities`, but approximate and much faster in a large memory, because it reads from the file."""
         with self._lock:
             self._catch_up()
             if self._file is None or self._are_too_many:
@@ -112,7 +113,7 @@ class VectorIndex:
         return found
 
     def wait_until_built(self) -> None:
-        """Returns once no file is being made; searches need not wait for it."""
+        """Wait until no file is being built. Searches need not wait for it."""
         with self._lock:
             self._catch_up()
             builder = self._builder
@@ -120,7 +121,7 @@ class VectorIndex:
             builder.join()
 
     def close(self) -> None:
-        """Stops making a file; the store stays open."""
+        """Stop building a file. The store stays open."""
         self._is_closing.set()
         if self._builder is not None:
             self._builder.join()
@@ -140,7 +141,7 @@ class VectorIndex:
         if latest == self._seen_change:
             return
         if latest < self._read_up_to or self._store.identity() != self._identity:
-            self._start_from(None)  # another memory has taken the store's place
+            self._start_from(None)  # another memory has replaced the store
         for changes in self._changes():
             if self._outside + len(changes.ids) > _MOST_HELD_TIMES * self._exact_up_to:
                 self._are_too_many, self._recent, self._changed = True, ExactIndex(), set()
@@ -181,7 +182,7 @@ class VectorIndex:
             self._catch_up()
 
     def _nearest_held(self, query: NDArray[np.float32], limit: int) -> Nearest | None:
-        """By what is in memory and in the file; None if that is not enough."""
+        """Search the vectors in memory and the file; None if these are not enough."""
         recent = self._recent.nearest(query, limit)
         if self._file is None:
             return recent
@@ -221,7 +222,7 @@ class VectorIndex:
             return
         if time.monotonic() < self._retry_at:
             return
-        self._retry_at = time.monotonic() + _RETRY_AFTER_S  # unless it succeeds
+        self._retry_at = time.monotonic() + _RETRY_AFTER_S  # cleared on success
         path, read_up_to = self._path, self._read_up_to
         self._builder = BackgroundThread("vector index", lambda: self._build(path, read_up_to))
         self._builder.start()
@@ -239,7 +240,7 @@ class VectorIndex:
                 _log.warning("Cannot build the vector index %s; search remains exact: %s", path, error)
 
     def _build_or_take(self, path: Path, end: int, lock: FileLock) -> bool:
-        """False while another process is making the file, which need not be made twice."""
+        """Build or load the file; False while another process is building it."""
         with lock.held_if_free() as is_free:
             if not is_free:
                 return False
@@ -249,7 +250,7 @@ class VectorIndex:
             return True
 
     def _take_file(self, newer_than: ApproximateIndex | None) -> bool:
-        """Another process may have made one already."""
+        """Load the file if it is newer, because another process may have built one."""
         file = self._opened_file()
         behind = 0 if newer_than is None else newer_than.header.change_number
         if file is None or not behind < file.header.change_number <= self._store.change_number():

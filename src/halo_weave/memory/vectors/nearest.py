@@ -1,4 +1,4 @@
-"""Chunks by closeness: what every kind of vector index answers with."""
+"""The result of a nearest-vector search, shared by all vector indexes."""
 
 from typing import NamedTuple
 
@@ -11,13 +11,13 @@ Ids = NDArray[np.int64]
 Similarities = NDArray[np.float32]
 
 _DECIMALS = 6
-"""Sums in another order differ beyond these, and equal vectors must be equally close wherever they stand."""
+"""The order of summation changes later digits, but equal vectors must be equally close at any row."""
 _ROWS_AT_ONCE = 8192
-"""Bounds what vectors of half precision cost in memory while they are compared."""
+"""Limits the memory needed to compare half-precision vectors."""
 
 
 class Nearest(NamedTuple):
-    """Chunk ids and their cosines to what was asked for, closest first, ties by id."""
+    """Chunk ids and their cosines to the query, closest first, ties by id."""
 
     ids: Ids
     similarities: Similarities
@@ -27,7 +27,7 @@ def similarities_to(query: NDArray[np.float32], vectors: VectorMatrix) -> Simila
     result = np.empty(len(vectors), dtype=np.float32)
     for start in range(0, len(vectors), _ROWS_AT_ONCE):
         rows = vectors[start : start + _ROWS_AT_ONCE].astype(np.float32, copy=False)
-        # A product of matrices would start threads that wait for each other longer than they work.
+        # A matrix product would start threads that wait for each other longer than they work.
         np.vecdot(rows, query, out=result[start : start + _ROWS_AT_ONCE])
     return np.round(result, _DECIMALS)
 
@@ -42,7 +42,7 @@ def best_first(ids: Ids, similarities: Similarities, limit: int) -> Nearest:
 
 
 def best_of(first: Nearest, second: Nearest, limit: int) -> Nearest:
-    """Of two answers that have no chunk in common."""
+    """Merge two results that have no chunk in common."""
     return best_first(
         np.concatenate((first.ids, second.ids)), np.concatenate((first.similarities, second.similarities)), limit
     )

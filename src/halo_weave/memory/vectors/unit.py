@@ -1,4 +1,4 @@
-"""Vectors of length 1, so that their dot product is the cosine between them."""
+"""Vectors of length 1, whose dot product is their cosine."""
 
 from typing import Any
 
@@ -13,12 +13,12 @@ Vectors = NDArray[np.float32]
 
 
 def normalised(vectors: NDArray[np.floating[Any]], source: str) -> Vectors:
-    """The same directions at length 1; `source` is named if a vector has none."""
+    """Scale vectors to length 1; `source` names the origin in error messages."""
     if not np.isfinite(vectors).all():
         raise EmbedderError(f"{source} returned a vector with values that are not finite.")
     largest = np.abs(vectors).max(axis=1, keepdims=True)
     if not largest.all():
         raise EmbedderError(f"{source} returned a vector of zeros.")
-    scaled = (vectors / largest).astype(np.float64)  # squares of very large values would be infinite
+    scaled = (vectors / largest).astype(np.float64)  # squares of very large values would overflow
     result: Vectors = (scaled / np.linalg.norm(scaled, axis=1, keepdims=True)).astype(np.float32)
     return result

@@ -1,1 +1,1 @@
-"""Search by words: the tokenizer, BM25, and an index file with what changed since it was made."""
+"""Word search: the tokenizer, BM25, and an index file with the changes since it was built."""

@@ -1,8 +1,8 @@
-"""The best chunks by BM25, as SQLite's FTS5 reckons it, down to the last digit.
+"""The best chunks by BM25, identical to SQLite's FTS5 down to the last digit.
 
-All chunks that have a word are scored in single precision first; that and an estimate of what the words not yet looked
-at could add tell which ones can be among the best. Only those are scored in double precision, word by word in the order
-of the question, as FTS5 does.
+All chunks that contain a word are first scored in single precision. That score, plus an upper bound on what the
+remaining words can add, tells which chunks can be among the best. Only those are scored in double precision, word by
+word in query order, as FTS5 does.
 """
 
 import math
@@ -18,7 +18,7 @@ K1 = 1.2
 B = 0.75
 _LEAST_IDF = 1e-6
 _BLOCK = 1 << 15
-"""Numbers that fit into a processor's cache with a few like them."""
+"""Block size at which a few arrays fit into a processor's cache."""
 _BLOCKS_PER_WANTED = 8
 _WORTH_STOPPING_FOR = 200_000
 _FEW_CANDIDATES = 5000
@@ -28,13 +28,13 @@ Scores = NDArray[np.float64]
 
 
 class CorpusTotals(NamedTuple):
-    """Of all chunks that can be found."""
+    """Totals over all searchable chunks."""
 
     chunks: int
     tokens: int
 
     def idf(self, count: int) -> float:
-        """What a word is worth that so many chunks have."""
+        """Return the weight of a word that occurs in `count` chunks."""
         return max(math.log((self.chunks - count + 0.5) / (count + 0.5)), _LEAST_IDF)
 
     def norms(self, lengths: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -53,7 +53,7 @@ class Weighted(NamedTuple):
 
 
 def exact_scores(words: Sequence[Weighted], ids: AnyIds, norms: NDArray[np.float64]) -> Scores:
-    """Of these chunks, whose norms are given in the same order."""
+    """Score these chunks; `norms` is in the same order as `ids`."""
     scores = np.zeros(len(ids))
     for idf, postings in words:
         frequencies = postings.frequencies_of(ids)
@@ -64,7 +64,7 @@ def exact_scores(words: Sequence[Weighted], ids: AnyIds, norms: NDArray[np.float
 def possible_best(
     words: Sequence[Weighted], norms: NDArray[np.float32], without: AnyIds, limit: int
 ) -> NDArray[np.integer]:
-    """Ids, ascending, of chunks among which are the best `limit`; `norms` has one for every id."""
+    """Return ascending ids that include the best `limit` chunks; `norms` has an entry for every id."""
     ordered = sorted(words, key=lambda word: -word.idf)
     margin = 1 - 1e-6 * (10 + len(words))
     scores = np.zeros(len(norms), dtype=np.float32)
@@ -86,7 +86,7 @@ def possible_best(
 
 
 def best_first(ids: AnyIds, scores: Scores, limit: int) -> tuple[AnyIds, Scores]:
-    """What is equal stands in order of its ids."""
+    """Sort by score, ties by id."""
     order = np.lexsort((ids, -scores))[:limit]
     return ids[order], scores[order]
 
@@ -96,7 +96,7 @@ def _add(scores: NDArray[np.float32], word: Weighted, norms: NDArray[np.float32]
     ids, frequencies = word.postings.ids, word.postings.frequencies
     for start in range(0, len(frequencies), _BLOCK):
         block = slice(start, start + _BLOCK)
-        # Other types than this one are converted at each use.
+        # NumPy would convert any other index type at each use.
         which = block if ids is None else ids[block].astype(np.intp)
         divisor = frequencies[block].astype(np.float32)
         added = divisor * factor
@@ -106,7 +106,7 @@ def _add(scores: NDArray[np.float32], word: Weighted, norms: NDArray[np.float32]
 
 
 def _reached_by(scores: NDArray[np.float32], limit: int) -> float:
-    """What at least `limit` chunks reach, 0 if that is not known: the best of every block of chunks tells."""
+    """Return a score that at least `limit` chunks reach, estimated from block maxima; 0 if unknown."""
     size = max(1, len(scores) // (_BLOCKS_PER_WANTED * limit))
     blocks = len(scores) // size
     if blocks < limit:

@@ -1,8 +1,8 @@
-"""The words of all chunks at hand: a file that knows most, and in memory what changed since it was made.
+"""The word index of all chunks: a file with most of them, and the changes since it was built in memory.
 
-The file may be old, foreign, damaged or missing: then it is not used, the store's own word index answers, and a thread
-makes a new one. What the store says about all its words together must agree with file and changes; if it does not,
-something happened that change numbers do not tell, and the file is given up.
+If the file is old, foreign, damaged or missing, it is not used: the store's own word index answers, and a thread builds
+a new file. The store's total number of tokens must match the file plus the changes. If it does not, something happened
+that change numbers do not show, and the file is abandoned.
 """
 
 import logging
@@ -41,14 +41,14 @@ INDEX_FROM_CHUNKS = 4_000
 _log = logging.getLogger(__name__)
 _FEWEST_OUTSIDE = 2000
 _LARGEST_SHARE_OUTSIDE = 200
-"""One in so many chunks may be outside of the file before a new one is made."""
+"""A new file is built when more than one in this many chunks is outside it."""
 _MOST_OUTSIDE = 50_000
-"""More is not worth being kept in memory: the file is made anew."""
+"""Beyond this many, changes are not held in memory and a new file is built."""
 _PAUSE_AFTER_FAILURE_S = 60.0
 
 
 class WordSource(Protocol):
-    """One unchanging view of a store."""
+    """A consistent view of a store."""
 
     def change_number(self) -> int: ...
 
@@ -57,18 +57,18 @@ class WordSource(Protocol):
     def origin(self) -> IndexOrigin: ...
 
     def is_still(self, origin: IndexOrigin) -> bool:
-        """Whether the store has come from there, as far as can be told."""
+        """Whether the store appears to descend from this origin."""
         ...
 
     def changed_after(self, change_number: int, limit: int) -> list[tuple[int, str | None]]:
-        """Ids and texts, None for what is deleted or merged away."""
+        """Return ids and texts; the text is None if the chunk is deleted or merged away."""
         ...
 
     def all_words(self) -> Iterator[Words]: ...
 
 
 class WordIndex:
-    """`open_source` gives a view of the store as it is then. May be used from several threads."""
+    """`open_source` opens a view of the store's current state. Thread-safe."""
 
     def __init__(
         self, path: Path, open_source: Callable[[], AbstractContextManager[WordSource]], *, from_chunks: int
@@ -90,13 +90,13 @@ class WordIndex:
     def best(
         self, source: WordSource, words: Sequence[bytes], limit: int, among: Sequence[int] | None
     ) -> list[WordMatch] | None:
-        """The best chunks for these words, or None if the store has to be asked itself."""
+        """Return the best chunks for these words, or None if the caller must query the store."""
         with self._lock:
             self._catch_up(source)
             return None if self._file is None or not words else self._best(self._file, words, limit, among)
 
     def counts(self, source: WordSource, words: Sequence[bytes]) -> list[int] | None:
-        """How many chunks have each word, or None if the store has to be asked itself."""
+        """Count the chunks that contain each word, or return None if the caller must query the store."""
         with self._lock:
             self._catch_up(source)
             if self._file is None:
@@ -106,8 +106,11 @@ class WordIndex:
     def places(
         self, source: WordSource, words: Sequence[bytes], ids: NDArray[np.int64]
     ) -> list[tuple[Frequencies, int]] | None:
-        """For each word how often it stands in each of these chunks, and in how many parts of the memory; None if the
-        store has to be asked itself."""
+        """Return for each word its frequency in each of these chunks, and the number of parts of the memory that
+        contain it.
+
+        Returns None if the caller must query the store.
+        """
         with self._lock:
             self._catch_up(source)
             if self._file is None:
@@ -115,21 +118,21 @@ class WordIndex:
             return [self._places(self._file, word, ids) for word in words]
 
     def wait_until_built(self) -> None:
-        """Returns once no file is being made; nobody else need wait for it."""
+        """Wait until no file is being built. Nothing else needs to wait for it."""
         with self._lock:
             builder = self._builder
         if builder is not None:
             builder.join()
 
     def remove(self) -> None:
-        """Nothing of what is in the file now is left."""
+        """Delete the file, so that none of its current content remains."""
         self._stop_building()
         with self._lock:
             self._path.unlink(missing_ok=True)
             self._start_from(None)
 
     def close(self) -> None:
-        """Stops making a file; the store stays open."""
+        """Stop building a file. The store stays open."""
         self._is_closing = True
         self._stop_building()
         self._tokenizer.close()
@@ -158,7 +161,7 @@ class WordIndex:
         self._build_if_worthwhile(totals)
 
     def _agrees(self, file: WordIndexFile, source: WordSource, change: int, totals: bm25.CorpusTotals) -> bool:
-        """Once file and changes are brought up to the source, unless they are beyond it already."""
+        """Bring the file and changes up to the source, unless they are ahead of it, and check that they match it."""
         seen = self._seen_change
         if (seen is None or change < seen) and not source.is_still(file.header.origin):
             return False
@@ -206,7 +209,7 @@ class WordIndex:
         return frequencies, file.parts_with(word) + self._more_parts(file, old, recent_ids)
 
     def _more_parts(self, file: WordIndexFile, old: Postings | None, recent_ids: NDArray[np.int64]) -> int:
-        """In how many more parts of the memory than the file says a word stands now, in chunks outside of it."""
+        """Return how many more parts of the memory contain the word now than when the file was built."""
         if old is None:
             return len(np.unique(recent_ids // PART))
         lost = self._outdated[old.frequencies_of(self._outdated) > 0]
@@ -242,7 +245,7 @@ class WordIndex:
 
     def _build(self) -> None:
         give_way()
-        before, self._not_before = self._not_before, time.monotonic() + _PAUSE_AFTER_FAILURE_S  # unless it succeeds
+        before, self._not_before = self._not_before, time.monotonic() + _PAUSE_AFTER_FAILURE_S  # restored on success
         try:
             with self._build_lock.held_if_free() as is_free:
                 if self._take_file() or (is_free and self._write() and self._take_file()):
@@ -263,7 +266,7 @@ class WordIndex:
             yield None if self._is_stopped.is_set() else part
 
     def _take_file(self) -> bool:
-        """Another process may have made one already."""
+        """Load the file if it is newer, because another process may have built one."""
         file = open_word_index(self._path)
         with self._lock:
             before = -1 if self._file is None else self._file.header.origin.change_number
@@ -277,7 +280,7 @@ class WordIndex:
 
 
 def _put_changes(recent: RecentWords, source: WordSource, change_number: int) -> bool:
-    """Whether what changed after a change number is few enough to be kept."""
+    """Add the changes after a change number; False if there are too many to hold."""
     changes = source.changed_after(change_number, _MOST_OUTSIDE + 1 - len(recent))
     if len(recent) + len(changes) > _MOST_OUTSIDE:
         return False
@@ -287,7 +290,7 @@ def _put_changes(recent: RecentWords, source: WordSource, change_number: int) ->
 
 
 def _outdated_in(file: WordIndexFile, recent: RecentWords) -> NDArray[np.int64]:
-    """Ids of chunks that the file must not be asked about."""
+    """Return the ids of chunks whose entries in the file are outdated."""
     changed = recent.changed
     return changed[changed < file.header.origin.id_end]
 

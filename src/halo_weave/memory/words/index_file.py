@@ -1,7 +1,7 @@
-"""A file that knows for every word which chunks have it and how often: a cache of what the store's word index says.
+"""A file that lists for every word the chunks that contain it, and how often: a cache of the store's word index.
 
-Words are the store's own, after stemming. A chunk is known by its id, which therefore must fit into four bytes. Words
-that many chunks have are kept as one number for every chunk there is, the others as ids and numbers.
+Words are the store's own, after stemming. Chunks are identified by id, which must fit into four bytes. Words that occur
+in many chunks are stored as one number per chunk id, all others as pairs of id and frequency.
 """
 
 from bisect import bisect_left
@@ -21,9 +21,9 @@ LARGEST_ID = 2**32 - 1
 _MARK = b"HaloWord"
 _ALIGNMENT = 8
 _MOST_WORDS_REMEMBERED = 4096
-"""A search asks for each of its words several times, and the next one for many of them again."""
+"""A search looks up each of its words several times, and the next search often repeats them."""
 _ONE_NUMBER_PER_CHUNK_FROM = 5
-"""Words in more than one of so many chunks take less room that way."""
+"""Words in more than one of this many chunks take less space with one number per chunk."""
 
 FileIds = NDArray[np.uint32]
 Numbers = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
@@ -31,10 +31,10 @@ Frequencies = NDArray[np.float64]
 
 
 class IndexOrigin(msgspec.Struct, frozen=True):
-    """What a file is made from. `id_end` is the first id behind all that the store has then.
+    """The state of the store from which a file is built. `id_end` is one more than the highest id at that time.
 
-    `samples` are checksums of rows by chunk id, to tell whether a store is still the one with this identity: it may
-    have been put back from a backup and gone another way since.
+    `samples` maps chunk ids to row checksums. They show whether a store with this identity is still the same one: it
+    may have been restored from a backup and changed since.
     """
 
     identity: str
@@ -44,7 +44,7 @@ class IndexOrigin(msgspec.Struct, frozen=True):
 
 
 class WordFileHeader(msgspec.Struct, frozen=True):
-    """`tokens` is how many words all chunks have together; `*_start` are places in the file."""
+    """`tokens` is the total number of words in all chunks; `*_start` are offsets in the file."""
 
     origin: IndexOrigin
     tokens: int
@@ -57,7 +57,7 @@ class WordFileHeader(msgspec.Struct, frozen=True):
 
 
 class Postings(NamedTuple):
-    """How often a word stands in which chunks; without `ids` there is a number for every id, from 0 on."""
+    """How often a word occurs in which chunks. Without `ids` there is one frequency per chunk id, starting at 0."""
 
     chunks: int
     frequencies: Numbers
@@ -79,7 +79,7 @@ class Postings(NamedTuple):
 def add_where_found(
     frequencies: Frequencies, ids: NDArray[np.int64], found: NDArray[np.int64], numbers: NDArray[Any]
 ) -> None:
-    """Each number to the place of its id, if it is among the `ids`, which ascend."""
+    """Add each number at the index of its id, if it is among `ids`, which must ascend."""
     if len(ids):
         places = np.minimum(np.searchsorted(ids, found), len(ids) - 1)
         is_wanted = ids[places] == found
@@ -87,8 +87,10 @@ def add_where_found(
 
 
 class Words(NamedTuple):
-    """Some words in order of their bytes and how many chunks have each; then, word for word, the ids of its chunks in
-    ascending order and how often it stands in each."""
+    """Some words in byte order, and how many chunks contain each.
+
+    Then, word by word, the ascending ids of those chunks and the word's frequency in each.
+    """
 
     words: list[bytes]
     counts: NDArray[np.int64]
@@ -104,7 +106,7 @@ class WordIndexFile:
         self.header = header
         self._content = content
         self.lengths: NDArray[np.uint32] = self._array("<u4", header.lengths_start, header.origin.id_end)
-        """Words of each chunk by its id, 0 for those that the file does not have."""
+        """Number of words per chunk id, 0 for chunks that are not in the file."""
         self._table = self._array(_TABLE, header.table_start, header.words)
         self._ends: NDArray[np.uint64] = self._array("<u8", header.ends_start, header.words + 1)
         self._found: dict[bytes, tuple[Postings, int] | None] = {}
@@ -113,7 +115,7 @@ class WordIndexFile:
         return self.header.words
 
     def __getitem__(self, place: int) -> bytes:
-        """The words are in order of their bytes."""
+        """Words are in byte order, so that `bisect_left` works on this object."""
         if not 0 <= place < self.header.words:
             raise IndexError(place)
         start, end = self._ends[place : place + 2].tolist()
@@ -124,7 +126,7 @@ class WordIndexFile:
         return None if found is None else found[0]
 
     def parts_with(self, word: bytes) -> int:
-        """In how many parts of the memory the word stands."""
+        """Count the parts of the memory that contain the word."""
         found = self._look_up(word)
         return 0 if found is None else found[1]
 
@@ -147,14 +149,14 @@ class WordIndexFile:
 
 
 def open_word_index(path: Path) -> WordIndexFile | None:
-    """None if there is no sound file."""
+    """Open the file; None if there is no intact one."""
     sealed = open_sealed(path, _MARK)
     header = None if sealed is None else _header(sealed)
     return None if sealed is None or header is None else WordIndexFile(header, memoryview(sealed.content))
 
 
 def write_word_index(path: Path, origin: IndexOrigin, parts: Iterable[Words | None]) -> bool:
-    """In place of what is there, whole or not at all. The parts come in order of their words; None gives up."""
+    """Replace the file atomically. Parts must come in word order; a None aborts."""
     return write_sealed(path, _MARK, lambda file: _write(file, origin, parts))
 
 
@@ -162,12 +164,12 @@ def _header(sealed: SealedFile) -> WordFileHeader | None:
     try:
         header = msgspec.json.decode(sealed.header, type=WordFileHeader)
     except msgspec.MsgspecError:
-        return None  # written by another version of the program
+        return None  # written by another version of Halo Weave
     return header if header.format_version == FORMAT_VERSION else None
 
 
 def _has_number_per_chunk(counts: Any, id_end: int) -> Any:
-    """For one count or an array of them."""
+    """Accepts one count or an array."""
     return counts * _ONE_NUMBER_PER_CHUNK_FROM > id_end
 
 
@@ -190,7 +192,7 @@ def _write(file: BinaryIO, origin: IndexOrigin, parts: Iterable[Words | None]) -
 
 
 def _write_part(file: BinaryIO, part: Words, id_end: int) -> np.ndarray[Any, Any]:
-    """Its rows of the table."""
+    """Write a part and return its table rows."""
     table = np.zeros(len(part.words), dtype=_TABLE)
     width = _width(part.frequencies)
     frequencies = part.frequencies.astype(f"<u{width}")
@@ -213,7 +215,7 @@ def _write_part(file: BinaryIO, part: Words, id_end: int) -> np.ndarray[Any, Any
 
 
 def _count_parts(part: Words) -> NDArray[np.int64]:
-    """In how many parts of the memory each of the words stands."""
+    """Count for each word the parts of the memory that contain it."""
     parts = part.ids // PART
     is_first = np.ones(len(parts), dtype=np.int64)
     is_first[1:] = parts[1:] != parts[:-1]
@@ -223,7 +225,7 @@ def _count_parts(part: Words) -> NDArray[np.int64]:
 
 
 def _write_aligned(file: BinaryIO, content: np.ndarray[Any, Any] | bytes) -> int:
-    """Where it begins."""
+    """Write the content at the next aligned offset and return that offset."""
     start = file.tell() + -file.tell() % _ALIGNMENT
     file.write(bytes(start - file.tell()))
     file.write(content if isinstance(content, bytes) else content.tobytes())

@@ -1,4 +1,4 @@
-"""The words of the chunks that a word index file does not have, or not as they are now."""
+"""The words of chunks that a word index file lacks or has in an outdated version."""
 
 from array import array
 from collections import defaultdict
@@ -14,7 +14,7 @@ _NOWHERE = Postings(0, np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint32
 
 
 class RecentWords:
-    """Each version of a chunk has a place of its own; only the last one counts."""
+    """Each version of a chunk gets its own row; only the last one counts."""
 
     def __init__(self, tokenizer: WordTokenizer) -> None:
         self._tokenizer = tokenizer
@@ -23,15 +23,15 @@ class RecentWords:
         self._place_of: dict[int, int | None] = {}
         self.ids: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self.lengths: NDArray[np.uint32] = np.empty(0, dtype=np.uint32)
-        """By place, 0 for what no longer counts."""
+        """By row, 0 for rows that no longer count."""
 
     def __len__(self) -> int:
-        """Chunks, also those that are gone."""
+        """Number of chunks, including removed ones."""
         return len(self._place_of)
 
     @property
     def changed(self) -> NDArray[np.int64]:
-        """Ids of all chunks that are here or gone."""
+        """Ids of all changed chunks, including removed ones."""
         return np.fromiter(self._place_of, dtype=np.int64, count=len(self._place_of))
 
     @property
@@ -39,7 +39,7 @@ class RecentWords:
         return int(self.lengths.sum(dtype=np.int64))
 
     def put(self, rows: Iterable[tuple[int, str | None]]) -> None:
-        """Chunks as they are now; without a text they are gone."""
+        """Add the current versions of chunks; a chunk without a text is removed."""
         latest = dict(rows)
         outdated = [place for chunk_id in latest if (place := self._place_of.get(chunk_id)) is not None]
         self.lengths[outdated] = 0
@@ -53,7 +53,7 @@ class RecentWords:
             self._add(words)
 
     def find(self, word: bytes) -> Postings:
-        """By place."""
+        """Return postings whose ids are rows, not chunk ids."""
         if word not in self._places:
             return _NOWHERE
         places = np.array(self._places[word], dtype=np.uint32)

@@ -1,4 +1,4 @@
-"""Words as SQLite's FTS5 makes them of text, and where they stand."""
+"""Words and their places in text, as SQLite's FTS5 tokenizes it."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -8,14 +8,14 @@ import numpy as np
 from halo_weave.memory.words.index_file import Words
 
 TOKENIZER = "porter unicode61 remove_diacritics 2"
-"""FTS5's own name for the way in which texts are taken apart; the memory's tables are made with it."""
+"""The FTS5 tokenizer setting, which the memory's own tables use too."""
 
 _MOST_REMEMBERED = 10_000
 _INSTANCES_AT_ONCE = 1_000_000
 
 
 class WordTokenizer:
-    """A table in memory that takes words apart as the memory's own table does. For one thread at a time."""
+    """An in-memory FTS5 table that tokenizes like the memory's own. Not thread-safe."""
 
     def __init__(self) -> None:
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
@@ -26,7 +26,7 @@ class WordTokenizer:
         self._known: dict[str, list[bytes]] = {}
 
     def words_of(self, terms: Sequence[str]) -> list[list[bytes]]:
-        """The words of each term."""
+        """Return the words of each term."""
         if len(self._known) > _MOST_REMEMBERED:
             self._known.clear()
         unknown = [term for term in dict.fromkeys(terms) if term not in self._known]
@@ -40,7 +40,7 @@ class WordTokenizer:
         return [self._known[term] for term in terms]
 
     def take_apart(self, texts: Sequence[tuple[int, str]]) -> Iterator[Words]:
-        """Texts that are known by a number."""
+        """Tokenize texts that are identified by a number."""
         self._fill(texts)
         return words_and_places(self._connection, "instances")
 
@@ -55,9 +55,9 @@ class WordTokenizer:
 
 
 def words_and_places(connection: sqlite3.Connection, instances: str) -> Iterator[Words]:
-    """All words of an index, in order, from a table of the kind fts5vocab with an instance in each row."""
-    # A word may be cut within a character, so it is no text. The rows of a word come in order of their chunks. Whatever
-    # is done for each row, or only for each word, takes minutes in a large memory: hence texts of many numbers.
+    """Yield all words of an index, in order, from an fts5vocab table of the type instance."""
+    # A word may be cut inside a character, so it is bytes, not text. The rows of a word come in chunk order. Handling
+    # each row, or even each word, separately would take minutes in a large memory, hence the comma-separated lists.
     rows = connection.execute(f"SELECT CAST(term AS BLOB), group_concat(doc), count(*) FROM {instances} GROUP BY term")
     part: list[tuple[bytes, str, int]] = []
     size = 0

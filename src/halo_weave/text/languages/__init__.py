@@ -1,1 +1,1 @@
-"""What depends on the language of a text: dates that it names, wishes, and names of speakers."""
+"""Text functions that depend on the language: dates, wishes, and names of speakers."""

@@ -1,7 +1,7 @@
-"""The times that a text names, to look for what was said then.
+"""Finds the times that a text names, so that a search can look for what was said then.
 
-Days and months in ISO's form, with dots, and in English words; how long ago something was, in English. What is talked
-about often happened a little earlier, so a time reaches some days beyond its end.
+Understands days and months in ISO form, with dots and in English words, and English phrases such as "3 weeks ago".
+People often talk about events a few days later, so a time extends some days beyond its end.
 """
 
 import calendar
@@ -12,17 +12,17 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import NamedTuple, Self
 
 AFTERWARDS = timedelta(days=7)
-"""What happened is told later, and the later the less."""
+"""Events are mentioned afterwards, with decreasing probability."""
 
 MOST = 6
-"""A text with more times than that is a list, not a question."""
+"""A text with more times than this is a list, not a question."""
 
 _MONTHS = {
     name.lower(): number for names in (calendar.month_name, calendar.month_abbr) for number, name in enumerate(names)
 }
 _MONTH = "|".join(sorted(filter(None, _MONTHS), key=len, reverse=True))
 _ALONE = (r"(?<![\w.-])", r"(?![\w-]|\.\d)")
-"""Around numbers that are no part of another one."""
+"""Surrounds numbers that are not part of another number."""
 _ISO = re.compile(r"(?P<year>\d{4})-(?P<month>\d{1,2})(?:-(?P<day>\d{1,2}))?".join(_ALONE))
 _DOTTED = re.compile(r"(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4})".join(_ALONE))
 _IN_WORDS = re.compile(
@@ -31,27 +31,27 @@ _IN_WORDS = re.compile(
     re.IGNORECASE,
 )
 _AGO = re.compile(r"\b(?P<count>\d{1,4}|an?|one)\s+(?P<unit>day|week|month|year)s?\s+ago\b", re.IGNORECASE)
-# Not "today": that is said of what is new.
+# Not "today", which people use for what is new.
 _LAST = re.compile(r"\b(?:(?P<yesterday>yesterday)|(?:last|past)\s+(?P<unit>week|month|year))\b", re.IGNORECASE)
 _LEAP_YEAR, _LEAP_DAYS_APART = 2000, 9
 _DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 
 
 class TimeSpan(NamedTuple):
-    """From a moment on and before another."""
+    """From `start`, inclusive, to `end`, exclusive."""
 
     start: datetime
     end: datetime
 
     def nearness(self, moment: datetime) -> float:
-        """1 within, less and less behind it, 0 before it."""
+        """Return 1 within the span, a falling value after it, and 0 before it."""
         if moment < self.start:
             return 0.0
         return math.exp(-max(0.0, (moment - self.end) / AFTERWARDS)) if moment >= self.end else 1.0
 
 
 class Date(NamedTuple):
-    """A day, or a whole month; without a year it is one of each year."""
+    """A day or a whole month. Without a year, it recurs every year."""
 
     year: int | None
     month: int
@@ -59,7 +59,7 @@ class Date(NamedTuple):
 
     @classmethod
     def of(cls, year: str | None, month: int, day: str | None) -> Self | None:
-        """None if there is no such date in any year."""
+        """Return the date, or None if it exists in no year."""
         date = cls(int(year) if year else None, month, int(day) if day else None)
         return date if date.in_year(date.year or _LEAP_YEAR, UTC) else None
 
@@ -74,13 +74,13 @@ class Date(NamedTuple):
 
 
 class NamedTime(NamedTuple):
-    """Either a date or a span that is known already."""
+    """Either a date or a fixed span."""
 
     date: Date | None
     span: TimeSpan | None = None
 
     def latest(self, moment: datetime) -> TimeSpan | None:
-        """The latest one that had begun by then."""
+        """Return the latest occurrence that had begun by `moment`."""
         if self.date is None:
             return self.span
         years = (self.date.year,) if self.date.year else range(moment.year, moment.year - _LEAP_DAYS_APART, -1)
@@ -89,14 +89,14 @@ class NamedTime(NamedTuple):
 
 
 def named_times(text: str, now: datetime) -> list[NamedTime]:
-    """In the time zone of `now`; none if there are too many for one to be meant."""
+    """Return times in the time zone of `now`; none if there are too many for one to be meant."""
     dates = dict.fromkeys((*_in_numbers(text), *_in_words(text)))
     named = [*(NamedTime(date) for date in dates), *(NamedTime(None, span) for span in _before(text, now))]
     return named if len(named) <= MOST else []
 
 
 def nearness(named: list[NamedTime], moment: datetime) -> float:
-    """How near a moment is to the nearest of the times, from 0 to 1."""
+    """Return how near a moment is to the nearest of the times, from 0 to 1."""
     spans = (time.latest(moment) for time in named)
     return max((span.nearness(moment) for span in spans if span is not None), default=0.0)
 
@@ -112,7 +112,7 @@ def _in_words(text: str) -> Iterator[Date]:
     first_word = len(text) - len(text.lstrip())
     for found in _IN_WORDS.finditer(text):
         day, year, name = found["day"] or found["day_behind"], found["year"], found["month"]
-        # "May" and "march" are words too: alone, a month is a name inside a sentence.
+        # "May" and "march" are also ordinary words: a month alone counts only if capitalised within a sentence.
         is_name = name[0].isupper() and found.start("month") > first_word
         if (day or year or is_name) and (date := Date.of(year, _MONTHS[name.lower()], day)):
             yield date

@@ -1,4 +1,4 @@
-"""Who speaks, where a text says so itself: chats of several people and stories have names before what is said."""
+"""Finds the speaker that a text itself names: group chats and stories put a name before what is said."""
 
 import re
 
@@ -8,6 +8,6 @@ _MOST_WORDS = 3
 
 
 def speaker_of(opening: str) -> str | None:
-    """The name before the colon with which a turn begins; `opening` need not be longer than `LONGEST`."""
+    """Return the name before the colon at the beginning of a turn; `opening` need not be longer than `LONGEST`."""
     found = _NAME.match(opening)
     return found[1] if found and len(found[1].split()) <= _MOST_WORDS else None

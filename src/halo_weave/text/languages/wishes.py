@@ -1,19 +1,20 @@
-"""Wishes that hold from now on: how a user wants to be answered, and what is preferred.
+"""Detects lasting wishes: how a user wants to be answered, and what the user prefers.
 
-Few questions have their words, and yet they belong to many: "Always name the source when I ask about figures." Only
-English is understood, and only what is said plainly: who tells of what always happens wishes for nothing.
+Few questions share words with a wish that applies to them: "Always name the source when I ask about figures." Only
+plain English wishes are recognised; a description of what always happens is not a wish.
 """
 
 import re
 
-# Blanks up to a line feed only, which begins a sentence itself: else each of many blank lines would read all others.
+# Only spaces up to a line feed, which begins a sentence itself; otherwise each of many blank lines would scan all
+# others.
 _BEGINNING = r"(?:^|[.!?\n])[^\S\n]*(?:\w+:\s*)?(?:(?:please|and|so|but|also),?\s+)?"
 _NO_ORDER = (
     r"(?!(?:(?!bring|sing|feed|embed|heed|proceed)\w+(?:ing|ed)|been|had|seen|heard|met|done|was|were|is|are|a|an|the|in|"
     r"on|at|by|up|so|my|your|our|this|that|good|great|nice|fun|here|there|happy|glad|ready|mind|know|knew|thought|love|"
     r"better|too|more|again)\b)"
 )
-"""Behind "always" or "never" at the beginning of a sentence: "always happy to help", "never been there"."""
+"""Words after "always" or "never" that make it no wish: "always happy to help", "never been there"."""
 _ORDER = re.compile(
     rf"{_BEGINNING}(?:(?:always|never)\s+{_NO_ORDER}\w"
     r"|(?:whenever|(?:each|every|any)\s?time|when|if) i (?:ask|mention|tell you|write|say)\b"

@@ -1,1 +1,1 @@
-"""Damage in the SQLite memory: finding it (`verify`), setting it aside, and making again what follows from the rest."""
+"""Damage in the SQLite memory: finding it, setting damaged rows aside, and rebuilding derived data."""

@@ -1,4 +1,4 @@
-"""Rows of the SQLite memory that do not match their checksum, in any table."""
+"""Finds rows that do not match their checksum, in all tables of the SQLite memory."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from halo_weave.records.packing import packed_count
 from halo_weave.records.roles import ROLES
 
 _MOST_TOKENS = 1_000_000
-"""More are not in a chunk: a damaged count must not take all positions there are."""
+"""No chunk has more. Without this limit, a damaged count could reserve an enormous range of positions."""
 
 TABLES = (
     counters.TABLE,
@@ -34,7 +34,7 @@ TABLES = (
 
 
 class Damage(NamedTuple):
-    """`rowid` is None in a table without such numbers. `problem` is a clause without a full stop."""
+    """A damaged row. `rowid` is None in a table without rowids. `problem` is a clause without a full stop."""
 
     table: Table
     rowid: int | None
@@ -51,9 +51,9 @@ class Damage(NamedTuple):
 
 
 def damages(connection: sqlite3.Connection, table: Table) -> Iterator[Damage]:
-    """To be asked within `any_text`."""
+    """Yield the damaged rows of a table. Call this inside `any_text`."""
     number = "rowid" if table.has_rowid else "NULL"
-    # Not by an index, which may tell another story than the table itself.
+    # Without indexes, because they may contradict the table.
     for rowid, *columns in connection.execute(f"SELECT {number}, {table.listed} FROM {table.name} NOT INDEXED"):
         problem = _problem(table, tuple(columns))
         if problem is not None:
@@ -65,7 +65,7 @@ def is_sound(table: Table, columns: tuple[Any, ...]) -> bool:
 
 
 def place_of(connection: sqlite3.Connection, damage: Damage) -> Place:
-    """As far as it can be told. What a search knows of a chunk is a second source."""
+    """Return what is known of the row's key and positions. The outline of a chunk is a second source."""
     row = damage.row
     if "first_position" not in row:
         return Place()
@@ -105,7 +105,7 @@ def _problem(table: Table, columns: tuple[Any, ...]) -> str | None:
         table.read(columns)
     except DamagedRow as error:
         return printable(str(error))
-    except Exception as error:  # whatever a damaged row does to its reader, it is the row that is at fault
+    except Exception as error:  # whatever the reader raises, the row is to blame
         row = dict(zip(table.columns, columns, strict=True))
         return printable(f"{table.describe(row)} cannot be read: {error}").removesuffix(".")
     return None

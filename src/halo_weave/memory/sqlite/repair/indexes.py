@@ -1,4 +1,4 @@
-"""Indexes of the SQLite memory that no longer agree with their tables, because a row was damaged."""
+"""Rebuilds indexes that no longer match their tables because a row was damaged."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def indexes_made_again(connection: sqlite3.Connection, *tables: str) -> Iterator[None]:
-    """Lets rows be removed whose entries the indexes lack; afterwards these tables' indexes are made of the rows.
+    """Allow the removal of rows that are missing from indexes, then rebuild the indexes of these tables.
 
-    Without tables all are. To be used in a transaction.
+    Without tables, all indexes are rebuilt. The caller must be in a transaction.
     """
     connection.execute("PRAGMA writable_schema = ON")
     try:

@@ -1,6 +1,6 @@
-"""What the SQLite memory can make again from the rest of itself, after damaged rows were taken out of it.
+"""Rebuilds what the SQLite memory can derive from its remaining rows after damaged ones were removed.
 
-Each says in a sentence what it did.
+Most functions yield a sentence for each change.
 """
 
 import sqlite3
@@ -21,7 +21,7 @@ from halo_weave.memory.sqlite.tree import entries
 
 _ORIGIN = "repair"
 _SPARE_TURNS, _SPARE_POSITIONS = 1_000, 1_000_000
-"""Left free where it is not known which numbers were given out last; there is no end to them."""
+"""Added to the highest known numbers when it is unknown which ones were handed out last. Numbers never run out."""
 
 
 def counters(connection: sqlite3.Connection, found: Iterable[Damage]) -> Iterator[str]:
@@ -44,7 +44,7 @@ def counters(connection: sqlite3.Connection, found: Iterable[Damage]) -> Iterato
 def settings(connection: sqlite3.Connection, found: Iterable[Damage]) -> Iterator[str]:
     if not any(damage.table.name == "settings" for damage in found):
         return
-    # It may have been the mark that the file still holds something which was removed.
+    # The damaged setting may have been the mark that the file still holds removed data.
     forgetting.mark(connection)
     most = connection.execute(
         "SELECT name FROM embedders JOIN vectors ON vectors.embedder = embedders.id WHERE vector IS NOT NULL"
@@ -56,7 +56,7 @@ def settings(connection: sqlite3.Connection, found: Iterable[Damage]) -> Iterato
 
 
 def merges(connection: sqlite3.Connection, found: Iterable[Damage]) -> Iterator[str]:
-    """What was merged into a chunk that was set aside is still there, and takes its own place again."""
+    """Separate chunks again if the chunk that they were merged into was set aside."""
     removed = {damage.row["id"]: damage.row for damage in found if damage.table.name == "chunks"}
     query = (
         "SELECT id, merged_into FROM chunks WHERE merged_into IS NOT NULL"
@@ -69,7 +69,7 @@ def merges(connection: sqlite3.Connection, found: Iterable[Damage]) -> Iterator[
             found_holder = chunks.find(connection, holder.turn, holder.number, holder.role)
             row = row._replace(merged_into=None if found_holder is None else found_holder[0])
         else:
-            # Rather deleted by mistake than back by mistake: a deletion can be taken back.
+            # When in doubt, mark it deleted: a deletion can be undone.
             is_deleted = target not in removed or removed[target]["deleted"] != 0
             row = row._replace(merged_into=None, deleted=int(is_deleted))
             yield f"Chunk {row.key}, which was merged into a damaged chunk, is separate again."
@@ -77,7 +77,7 @@ def merges(connection: sqlite3.Connection, found: Iterable[Damage]) -> Iterator[
 
 
 def notes(connection: sqlite3.Connection, found: Iterable[Damage], now: datetime) -> Iterator[str]:
-    """In the place of a version that was set aside stands once more what was before it."""
+    """Replace each version that was set aside with a copy of the one before it."""
     lost = {damage.row["version"] for damage in found if damage.table.name == "notes"}
     versions = {version for (version,) in connection.execute("SELECT version FROM notes")}
     last = max(versions, default=0)
@@ -90,7 +90,7 @@ def notes(connection: sqlite3.Connection, found: Iterable[Damage], now: datetime
 
 
 def tree(connection: sqlite3.Connection, now: datetime) -> Iterator[str]:
-    """The same where it was the last version of an entry."""
+    """Replace missing last versions of entries with the version before them, and correct the heads."""
     for path, version in entries.missing_heads(connection):
         entries.repeat_before(connection, path, version, now, _ORIGIN)
         yield f"Version {version} of the memory at {path!r} was replaced with the version before it."
@@ -99,7 +99,7 @@ def tree(connection: sqlite3.Connection, now: datetime) -> Iterator[str]:
 
 
 def vectors(connection: sqlite3.Connection) -> int:
-    """Removes those that are not as they should be, to be made again; gives how many."""
+    """Remove inconsistent vectors, to be computed again; returns how many."""
     return connection.execute(
         "DELETE FROM vectors WHERE embedder NOT IN (SELECT id FROM embedders) OR (vector IS NOT NULL AND"
         " (chunk NOT IN (SELECT id FROM searchable) OR length(vector) != (SELECT dimensions *"
@@ -108,7 +108,7 @@ def vectors(connection: sqlite3.Connection) -> int:
 
 
 def sequences(connection: sqlite3.Connection) -> None:
-    """A number of a row that was ever used is never used again."""
+    """Ensure that a row id is never reused."""
     for table in verify.NUMBERED:
         (highest,) = connection.execute(f"SELECT ifnull(max(id), 0) FROM {table}").fetchone()
         if table == "chunks":

@@ -1,7 +1,7 @@
-"""Repair of the SQLite memory: damaged rows are set aside, and what follows from others is made again.
+"""Repair of the SQLite memory: sets damaged rows aside and rebuilds derived data.
 
-No row is given up that holds something which was said or kept: it goes into the table `damaged`. Vectors, outlines,
-wishes, indexes and the index of words are only made of other rows, and are made again.
+Rows with anything that was said or saved are never discarded; they move to the table `damaged`. Vectors, outlines,
+wishes, indexes and the word index derive from other rows and are rebuilt.
 """
 
 import sqlite3
@@ -20,8 +20,8 @@ from halo_weave.records.damage import Repaired, SetAside
 
 
 def repair(connection: sqlite3.Connection, now: datetime) -> Repaired:
-    """To be run in a transaction. What is damaged in SQLite's own structure stays so, and may stop it."""
-    connection.execute("PRAGMA defer_foreign_keys = ON")  # what was merged may refer to what is taken out
+    """Repair within the caller's transaction. Damage in SQLite's own structures remains and may cause a failure."""
+    connection.execute("PRAGMA defer_foreign_keys = ON")  # merged chunks may refer to removed rows
     with any_text(connection):
         return _repair(connection, now)
 
@@ -43,7 +43,7 @@ def _repair(connection: sqlite3.Connection, now: datetime) -> Repaired:
     vectors = sum(damage.table.name == "vectors" for damage in found) + mending.vectors(connection)
     mending.sequences(connection)
     mended += mending.derived(connection)
-    # What others hold in caches may be of rows that are no longer there.
+    # Caches elsewhere may be based on rows that no longer exist.
     settings.renew_identity(connection)
     set_change(connection, read_counters(connection).change + 1)
     return Repaired(tuple(kept), tuple(mended), vectors)
@@ -68,7 +68,7 @@ def _remove(connection: sqlite3.Connection, table: Table, found: list[Damage]) -
 
 
 def _write_again(connection: sqlite3.Connection, table: Table) -> None:
-    """With the sound rows alone: a damaged one cannot be found by what the rows are sorted by."""
+    """Rewrite the table with its intact rows only, because a damaged row cannot be found by its primary key."""
     connection.execute(f"CREATE TEMP TABLE sound_rows ({', '.join(table.columns)})")
     rows = connection.execute(f"SELECT {table.listed} FROM {table.name} NOT INDEXED")
     connection.executemany(
@@ -81,7 +81,7 @@ def _write_again(connection: sqlite3.Connection, table: Table) -> None:
 
 
 def _set_aside_lost(connection: sqlite3.Connection, now: datetime, found: list[Damage]) -> list[SetAside]:
-    """What belongs to something that is no longer there."""
+    """Set aside rows that belong to a row that no longer exists."""
     lost: list[tuple[str, str, tuple[str, ...]]] = [
         ("burials", "window NOT IN (SELECT id FROM windows)", ()),
         ("tree_snapshots", snapshots.LOST, ()),

@@ -1,7 +1,7 @@
-"""Damaged rows that were taken out of the tables of the SQLite memory, and kept to be looked at.
+"""Damaged rows that were moved out of their tables and kept for inspection.
 
-What was said is said once: positions of a chunk that was set aside go to nobody else. But the chunk itself may come
-back, from an export or a backup.
+No other chunk may take the positions of a chunk that was set aside. The chunk itself may come back from an export or a
+backup.
 """
 
 import sqlite3
@@ -20,7 +20,7 @@ from halo_weave.records.roles import Role
 
 
 class Place(NamedTuple):
-    """What is known of the key and the positions of a chunk, or of a copy of it."""
+    """What is known of the key and positions of a chunk or of its copy."""
 
     turn: bytes | None = None
     number: int | None = None
@@ -62,7 +62,7 @@ def entries(connection: sqlite3.Connection) -> list[SetAside]:
 
 
 def forget(connection: sqlite3.Connection, ranges: Iterable[tuple[int, int]]) -> None:
-    """Remove what has one of these positions."""
+    """Remove rows that overlap one of these ranges."""
     for start, end in ranges:
         query = "SELECT id, first_position, token_count FROM damaged WHERE first_position < ?"
         for number, first, count in connection.execute(query, (key_of_number(end),)).fetchall():
@@ -71,7 +71,7 @@ def forget(connection: sqlite3.Connection, ranges: Iterable[tuple[int, int]]) ->
 
 
 class TakenPlace(NamedTuple):
-    """Positions that belong to a damaged chunk; it has no turn and role where only its positions are known."""
+    """Positions reserved for a damaged chunk. `turn` and `role` are None if only the positions are known."""
 
     turn: bytes | None
     role: str | None
@@ -98,7 +98,7 @@ def conflict(key: ChunkKey, position: int) -> StoreConflict:
 
 
 def require_free(connection: sqlite3.Connection, row: Row) -> None:
-    """That no other chunk which was set aside has these positions."""
+    """Raise StoreConflict if a different set-aside chunk has these positions."""
     query = (
         "SELECT first_position, token_count FROM damaged WHERE first_position < ?"
         " AND source IN ('chunks', 'forgotten') AND (source = 'forgotten' OR turn IS NOT ? OR role IS NOT ?)"

@@ -1,4 +1,4 @@
-"""Texts of a damaged SQLite memory, which need not be UTF-8."""
+"""Reads texts of a damaged SQLite memory that may not be UTF-8."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def any_text(connection: sqlite3.Connection) -> Iterator[None]:
-    """Lets texts be read that are not UTF-8: a byte that does not belong there becomes half of a character."""
+    """Allow texts that are not UTF-8 to be read; each invalid byte becomes an unpaired surrogate."""
     before = connection.text_factory
     connection.text_factory = lambda content: content.decode("utf-8", "surrogateescape")
     try:

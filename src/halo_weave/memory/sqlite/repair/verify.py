@@ -1,4 +1,4 @@
-"""What can be wrong with a memory in SQLite, looked for in all of it."""
+"""Checks of the whole SQLite memory for damage."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from halo_weave.records.numbers import text_of_number
 
 Check = Callable[[sqlite3.Connection], Iterator[str]]
 NUMBERED = ("chunks", "audit", "journal", "tree_snapshots", "snapshot_chunks", "damaged")
-"""Tables in which the number of a row is never used again."""
+"""Tables whose row ids are never reused."""
 
 
 def findings(connection: sqlite3.Connection) -> list[str]:
@@ -42,19 +42,19 @@ def findings(connection: sqlite3.Connection) -> list[str]:
 
 
 def quick_findings(connection: sqlite3.Connection) -> list[str]:
-    """Every page is looked at, but not what is in it."""
+    """Check every page, but not its content."""
     return [finding for check in (_pages_alone, _counters) for finding in _found_by(check, connection)]
 
 
 def findings_in_words(connection: sqlite3.Connection) -> list[str]:
-    """To be asked of a copy: SQLite takes the question for a write, and others would have to wait for the answer."""
+    """Check the word index. Use a copy: SQLite treats this check as a write, and other writers would wait for it."""
     return list(_found_by(_words, connection))
 
 
 def _found_by(check: Check, connection: sqlite3.Connection) -> Iterator[str]:
     try:
         yield from map(printable, check(connection))
-    except Exception as error:  # a check that cannot be finished is a finding, whatever stopped it
+    except Exception as error:  # a check that cannot finish is itself a finding
         yield printable(f"The check of {check.__name__.strip('_').replace('_', ' ')} could not be finished: {error}.")
 
 
@@ -76,7 +76,7 @@ def _references(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _schema(connection: sqlite3.Connection) -> Iterator[str]:
-    """SQLite takes any form that it can read; a flipped bit in it may turn a condition round."""
+    """SQLite accepts any schema that it can parse, and a flipped bit may invert a condition."""
     query = "SELECT type, name, tbl_name, sql FROM sqlite_schema"
     present = set(connection.execute(query))
     for kind, name, *_ in sorted(schema_of_new_memory() - present):
@@ -143,7 +143,7 @@ def _totals(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _sequences(connection: sqlite3.Connection) -> Iterator[str]:
-    """What SQLite keeps so that the number of a row is never used again."""
+    """Check the sequences by which SQLite never reuses a row id."""
     last = dict(connection.execute("SELECT name, seq FROM sqlite_sequence"))
     for table in NUMBERED:
         (highest,) = connection.execute(f"SELECT max(id) FROM {table}").fetchone()

@@ -1,1 +1,1 @@
-"""Records of another memory on their way into this one: prepared beside it, then copied in by one transaction."""
+"""Restoring records of another memory: prepared in a file beside this memory, then copied in one transaction."""

@@ -1,8 +1,8 @@
-"""Rows of another memory on their way into the SQLite memory, set aside in a file beside it.
+"""Stages rows of another memory in a file beside the SQLite memory.
 
-Everything that takes Python's time is done before the memory is locked: reading, checking and packing. What is left is
-one transaction of a few statements that checks the rows against the memory and copies them, in a fraction of the time.
-So others can write meanwhile, and whatever happens before that transaction leaves nothing in the memory.
+Everything slow happens before the memory is locked: reading, checking and packing. The final transaction runs a few
+statements that check the rows against the memory and copy them, in a fraction of the time. Until then, others can
+write, and a failure leaves nothing behind in the memory.
 """
 
 import sqlite3
@@ -20,9 +20,9 @@ from halo_weave.records.chunks import Record
 from halo_weave.records.numbers import key_of_number, text_of_number
 
 SCHEMA = "arrivals"
-"""The name under which the file is attached to the memory."""
+"""The schema name under which the file is attached to the memory."""
 _LATER = ("merged_into", "change")
-"""What only the memory can say."""
+"""Columns that only the memory can fill in."""
 FIELDS = tuple(name for name in Row._fields if name not in _LATER)
 _FORM = f"""
 CREATE TABLE arriving (
@@ -33,7 +33,7 @@ _INSERT = f"INSERT INTO arriving VALUES (NULL, {', '.join('?' * (len(FIELDS) + 3
 
 
 class Arrival(NamedTuple):
-    """A row that is part of the one with the index `target` of its turn and role."""
+    """A merged-away row; `target` is the index of the chunk, of the same turn and role, that it was merged into."""
 
     row: Row
     target: int
@@ -41,7 +41,7 @@ class Arrival(NamedTuple):
 
 @contextmanager
 def set_aside(memory: Path, records: Iterable[Record]) -> Iterator[Path]:
-    """A file with the rows of these records. StoreConflict if two of them have a key or a position in common."""
+    """Provide a file with the rows of these records. Raises StoreConflict if two of them share a key or a position."""
     try:
         with partial_file(memory.parent) as file:
             with closing(sqlite3.connect(file, isolation_level=None)) as connection:
@@ -57,7 +57,7 @@ def set_aside(memory: Path, records: Iterable[Record]) -> Iterator[Path]:
 
 
 def merged(connection: sqlite3.Connection, change: int) -> Iterator[Arrival]:
-    """Rows of the attached file that were merged away, in the order of their records."""
+    """Yield the merged-away rows of the attached file, in the order of their records."""
     rows = connection.execute(
         f"SELECT {', '.join(FIELDS)}, target FROM {SCHEMA}.arriving WHERE target IS NOT NULL ORDER BY id"
     ).fetchall()

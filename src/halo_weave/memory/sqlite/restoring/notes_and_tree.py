@@ -1,6 +1,6 @@
-"""Notes and memory tree of another memory, taken into the SQLite memory as far as they go on from what is here.
+"""Restores the notes and the memory tree of another memory where they continue the local history.
 
-What has the same beginning gets the versions that it lacks. What has another history stays as it is here.
+A history with the same beginning gets its missing versions. A different history stays as it is here.
 """
 
 import sqlite3
@@ -14,7 +14,7 @@ from halo_weave.records.notes_and_tree import KeptVersion, NotesOrTreeRecord, Re
 
 
 def restore(connection: sqlite3.Connection, kept: Iterable[NotesOrTreeRecord]) -> RestoredKept:
-    """Of the notes and of each path all versions come in their order, from the first on."""
+    """Restore versions. For the notes and for each path, all versions must come in order, starting with the first."""
     notes, entries = _Story(), dict[str, _Story]()
     for one in kept:
         if isinstance(one, KeptVersion):
@@ -32,7 +32,7 @@ def restore(connection: sqlite3.Connection, kept: Iterable[NotesOrTreeRecord]) -
 
 
 class _Story:
-    """How far a history is the one that is here; `last` is what it ends with."""
+    """How an incoming history compares with the local one; `last` is its final content."""
 
     def __init__(self) -> None:
         self.is_other = False

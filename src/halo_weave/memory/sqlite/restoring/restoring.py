@@ -1,7 +1,7 @@
-"""Records of another memory, written into the SQLite memory as they were there.
+"""Writes records of another memory unchanged into the SQLite memory.
 
-They are in an attached file, see `sqlite_arrivals`, and go in by a few statements for all of them: others wait for this
-transaction.
+The records are in an attached file (see `arrivals`) and are copied by a few statements, because other writers wait for
+this transaction.
 """
 
 import sqlite3
@@ -88,7 +88,7 @@ def _require_positions_free(connection: sqlite3.Connection) -> None:
 
 
 def _require_none_set_aside(connection: sqlite3.Connection) -> None:
-    """That no other chunk which was set aside as damaged has these positions; the chunk itself may come back."""
+    """Raise if a different chunk that was set aside as damaged has these positions. The chunk itself may come back."""
     for place in set_aside.places(connection):
         taken = connection.execute(
             f"SELECT turn, number, role, first_position FROM {_NEW} AND first_position < ? AND last_position >= ?"
@@ -115,7 +115,7 @@ def _copy(connection: sqlite3.Connection, change: int) -> bool:
 
 
 def _insert_merged(connection: sqlite3.Connection, arrival: Arrival) -> bool:
-    """False if it was forgotten here."""
+    """Insert a merged-away chunk; False if it was forgotten here."""
     row = arrival.row
     if is_forgotten(connection, row):
         return False

@@ -1,4 +1,4 @@
-"""The memory tree in SQLite: versions of entries, and which of them is the last."""
+"""Entries of the memory tree in SQLite: their versions, and which version is the last."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -114,7 +114,7 @@ class SqliteTree:
     def put_tree_vectors(self, embedder: str, vectors: Mapping[int, NDArray[np.floating[Any]]]) -> None:
         if not vectors:
             return
-        # Not waiting for the disk: what a power cut takes back is made again when it is needed.
+        # No need to wait for the disk: vectors lost in a power cut are computed again when needed.
         with self._database.writing(durable=False) as connection:
             snapshots.put_vectors(connection, embedder, vectors)
 
@@ -150,7 +150,7 @@ class SqliteTree:
 
 
 def last_version(connection: sqlite3.Connection, path: str) -> TreeVersion | None:
-    """A deletion too."""
+    """Return the last version, even if it is a deletion."""
     row = connection.execute(f"SELECT {_VERSION} {_HEADS} WHERE tree_heads.path = ?", (path,)).fetchone()
     return None if row is None else _sound(row)
 
@@ -161,7 +161,7 @@ def find(connection: sqlite3.Connection, path: str, version: int) -> TreeVersion
 
 
 def insert(connection: sqlite3.Connection, saved: TreeVersion) -> None:
-    """It is the last one from now on, and counts as just read."""
+    """Insert a version as the last one and mark the entry as just read."""
     times = (microseconds(saved.created), microseconds(saved.time))
     row = (saved.path, saved.version, *times, saved.origin, saved.content)
     connection.execute("INSERT INTO tree VALUES (?, ?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
@@ -169,7 +169,7 @@ def insert(connection: sqlite3.Connection, saved: TreeVersion) -> None:
 
 
 def missing_heads(connection: sqlite3.Connection) -> list[tuple[str, int]]:
-    """Versions that are noted as the last of their entry, but are not there."""
+    """Return the recorded last versions that do not exist."""
     query = (
         "SELECT path, version FROM tree_heads WHERE NOT EXISTS (SELECT 1 FROM tree"
         " WHERE tree.path = tree_heads.path AND tree.version = tree_heads.version) ORDER BY path"
@@ -178,7 +178,7 @@ def missing_heads(connection: sqlite3.Connection) -> list[tuple[str, int]]:
 
 
 def repeat_before(connection: sqlite3.Connection, path: str, version: int, now: datetime, origin: str) -> None:
-    """Write a version that is the same as the latest one before it; a deletion if there is none."""
+    """Write a version with the content of the latest one before it, or a deletion if there is none."""
     query = "SELECT max(version) FROM tree WHERE path = ? AND version < ?"
     (latest,) = connection.execute(query, (path, version)).fetchone()
     before = None if latest is None else find(connection, path, latest)
@@ -187,7 +187,7 @@ def repeat_before(connection: sqlite3.Connection, path: str, version: int, now: 
 
 
 def note_heads_again(connection: sqlite3.Connection) -> list[str]:
-    """Where the last version is not noted as such; gives the paths."""
+    """Correct the heads that do not point to the last version; returns their paths."""
     query = "SELECT path, max(version), time FROM tree GROUP BY path"
     noted = dict(connection.execute("SELECT path, version FROM tree_heads"))
     wrong = [row for row in connection.execute(query) if noted.get(row[0]) != row[1]]
@@ -207,7 +207,7 @@ def findings(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _under(root: str) -> tuple[str, tuple[str, ...]]:
-    """The root itself and what is under it: no other path has the slash, or what sorts between it and the next sign."""
+    """Select the root and all paths under it, which sort from root + "/" up to root + the character after "/"."""
     if not root:
         return "1", ()
     return _AT_OR_UNDER, (root, root + SLASH, root + _JUST_BEHIND_SLASH)

@@ -1,6 +1,6 @@
-"""A chunk in a snapshot of the memory tree as rows of the SQLite memory, and back, held against their checksums.
+"""Converts snapshot chunks of the memory tree to rows and back, checking checksums.
 
-Many snapshots have the same chunk: it is kept once, and each snapshot refers to it.
+Many snapshots contain the same chunk. It is stored once, and each snapshot refers to it.
 """
 
 from typing import Any, NamedTuple, cast
@@ -18,12 +18,12 @@ from halo_weave.records.roles import Role
 from halo_weave.records.tree import SnapshotChunk
 
 Range = tuple[int, int]
-"""Positions from the first up to, but without, the second."""
+"""Positions from the first, inclusive, to the second, exclusive."""
 VECTOR_TYPE = "<f4"
 
 
 class Copy(NamedTuple):
-    """The columns of `snapshot_chunks` that say what a chunk was."""
+    """The columns of `snapshot_chunks` that hold the chunk itself."""
 
     turn: bytes
     number: int
@@ -42,7 +42,7 @@ class Copy(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """A row of `snapshot_chunks`; the vector may change, the copy never does."""
+    """A row of `snapshot_chunks`. The vector may change; the copy never does."""
 
     id: int
     copy: Copy
@@ -51,7 +51,7 @@ class Shared(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """A row of `tree_snapshots`: a snapshot has a chunk, and how near it was."""
+    """A row of `tree_snapshots`: a chunk in a snapshot, and its similarity."""
 
     id: int
     path: str

@@ -1,4 +1,4 @@
-"""The chunks in snapshots of the memory tree in SQLite: copies that go when their sources are forgotten."""
+"""Snapshot chunks of the memory tree in SQLite: copies that are removed when their sources are forgotten."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,7 +33,8 @@ class _VectorRow(NamedTuple):
     vector: bytes | None
 
 
-# Whether one who has a position of it may be deleted: who begins within it, or the last one to begin before it.
+# Whether a chunk that holds one of the copy's positions may be deleted: one that begins within the copy, or the last
+# one that begins at or before its start.
 _MAY_BE_HIDDEN = (
     "(EXISTS (SELECT 1 FROM chunks WHERE merged_into IS NULL AND deleted = 1"
     " AND chunks.first_position > snapshot_chunks.first_position"
@@ -48,15 +49,18 @@ _WITHOUT_VERSION = (
 )
 _WITHOUT_CHUNK = "chunk NOT IN (SELECT id FROM snapshot_chunks)"
 UNUSED = "id NOT IN (SELECT chunk FROM tree_snapshots)"
-"""That a chunk is in no snapshot."""
+"""Condition: the chunk is in no snapshot."""
 LOST = f"{_WITHOUT_VERSION} OR {_WITHOUT_CHUNK}"
-"""That a snapshot is of no version, or its chunk is gone."""
+"""Condition: the snapshot's version or its chunk does not exist."""
 
 
 def add(
     connection: sqlite3.Connection, path: str, version: int, snapshot: Iterable[SnapshotChunk], as_of: int | None = None
 ) -> None:
-    """In this order. What was forgotten since it was read is left out, and vectors of what changed after `as_of`."""
+    """Add chunks in this order.
+
+    Leaves out chunks that were forgotten since they were read, and vectors of chunks that changed after `as_of`.
+    """
     for one in snapshot:
         if _is_forgotten(connection, (one.first_position, one.end_position)):
             continue
@@ -69,7 +73,7 @@ def add(
 
 
 def copy(connection: sqlite3.Connection, path: str, version: int, to_version: int) -> None:
-    """Also what is hidden now: it may come back."""
+    """Copy a snapshot to a new version, including hidden chunks, which may come back."""
     query = f"SELECT {REFERENCES.listed} FROM tree_snapshots WHERE path = ? AND version = ? ORDER BY id"
     for columns in connection.execute(query, (path, version)).fetchall():
         one = sound_reference(columns)
@@ -90,7 +94,7 @@ def by_ids(connection: sqlite3.Connection, ids: Iterable[int]) -> dict[int, Snap
 def vectors(
     connection: sqlite3.Connection, embedder: str | None, where: str, parameters: tuple[str, ...]
 ) -> Iterator[_VectorRow]:
-    """Of the heads that are asked for; those of other embedders come without a vector."""
+    """Yield rows of the selected heads; the vector is None if it is from another embedder."""
     query = (
         "SELECT tree_snapshots.path, tree_snapshots.id, CASE WHEN embedder = ? THEN vector END,"
         f" {_MAY_BE_HIDDEN}, first_position, last_position FROM tree_heads JOIN tree_snapshots"
@@ -116,7 +120,7 @@ def joined(rows: Iterable[_VectorRow]) -> SnapshotVectors:
 
 
 def whole(connection: sqlite3.Connection, path: str, version: int) -> list[SnapshotChunk]:
-    """With what is hidden."""
+    """Return all chunks of a snapshot, including hidden ones."""
     where = "WHERE path = ? AND version = ? ORDER BY tree_snapshots.id"
     return [chunk_of(*one) for one in _both(connection, where, (path, version))]
 
@@ -128,7 +132,7 @@ def put_vectors(connection: sqlite3.Connection, embedder: str, vectors: Mapping[
 
 
 def outdate(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> None:
-    """Take the vectors from copies of these chunks, since they may know what the chunks were embedded with."""
+    """Remove vectors from copies of these chunks, because they were embedded with text that has changed."""
     for chunk_id in chunk_ids:
         found = connection.execute(
             "SELECT first_position, token_count FROM chunks WHERE id = ?", (chunk_id,)
@@ -142,7 +146,7 @@ def outdate(connection: sqlite3.Connection, chunk_ids: Iterable[int]) -> None:
 
 
 def forget(connection: sqlite3.Connection, ranges: Sequence[Range]) -> None:
-    """Remove every copy that has one of these positions, from all snapshots."""
+    """Remove every copy that overlaps one of these ranges, from all snapshots."""
     if not ranges:
         return
     end = max(end for _, end in ranges)
@@ -228,7 +232,7 @@ def _is_changed(connection: sqlite3.Connection, copied: Copy, as_of: int) -> boo
 
 
 def _is_hidden(connection: sqlite3.Connection, place: Range) -> bool:
-    """Whether somebody who has one of these positions now is deleted."""
+    """Whether a chunk that now holds one of these positions is deleted."""
     start, end = place
     while end > start:
         found = connection.execute(
