@@ -1,6 +1,6 @@
 """The command `halo-weave`.
 
-What a command needs is imported when it runs, so that help and errors come at once.
+Each command imports its modules when it runs, so that help and errors appear immediately.
 """
 
 import argparse
@@ -37,7 +37,7 @@ _InWords = Callable[[Mapping[str, Any]], Iterable[str]]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and give its exit code: 1 if something failed, 2 if it was asked for wrongly."""
+    """Run a command and return its exit code: 1 if it failed, 2 if the input or a setting was invalid."""
     try:
         code = _run(argv)
         sys.stdout.flush()
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except HaloError as error:
         return _complain(error, 1)
     except BrokenPipeError:
-        # Python would complain again when it flushes stdout at exit.
+        # Otherwise Python would report the error again when it flushes stdout at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE_BROKEN
     except KeyboardInterrupt:
@@ -69,7 +69,7 @@ def _run(argv: Sequence[str] | None) -> int:
 
 
 def _with_command(argv: Sequence[str]) -> list[str]:
-    """Whoever names no command wants the page."""
+    """Without a command, open the page."""
     is_served = not argv or (argv[0].startswith("-") and argv[0] not in ("-h", "--help", "--version"))
     return ["serve", *argv] if is_served else list(argv)
 
@@ -389,7 +389,7 @@ def _serve_engine(settings: "Settings", arguments: argparse.Namespace) -> int:
 
 
 def _measuring(run: _Bench, in_words: _InWords | None = None) -> Callable[[argparse.Namespace], int]:
-    """A command that tells how far it is, and writes the figures that it gives; `in_words` may know how, for people."""
+    """Wrap a benchmark as a command that reports progress and writes its figures, for people with `in_words`."""
 
     def measure(settings: "Settings", arguments: argparse.Namespace) -> int:
         import msgspec

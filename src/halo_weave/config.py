@@ -1,7 +1,7 @@
 """Settings: defaults < config.toml < environment HALO_<SECTION>_<NAME> < command line.
 
-Every layer is checked by itself, so a bad value is refused even where a later layer would hide it. Types, ranges and
-choices are read from the annotations of the settings; nothing here knows a single setting by name.
+Each layer is checked separately, so an invalid value is refused even if a later layer overrides it. Types, ranges and
+choices come from the annotations of the settings; no setting is named in this module.
 """
 
 import difflib
@@ -49,12 +49,12 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def window(self) -> WindowSettings:
-        """What a window goes by unless it has settings of its own."""
+        """The defaults for windows without settings of their own."""
         return WindowSettings(**{name: getattr(self, name) for name in WindowSettings.__struct_fields__})
 
 
 class SettingDescription(msgspec.Struct, frozen=True):
-    """A setting in words. `minimum` and `maximum` are allowed themselves unless `allowed` says "above" or "below"."""
+    """A setting for display. `minimum` and `maximum` are inclusive unless `allowed` says "above" or "below"."""
 
     name: str
     type: str
@@ -67,7 +67,7 @@ class SettingDescription(msgspec.Struct, frozen=True):
 
 
 def load_settings(overrides: Mapping[str, str], environ: Mapping[str, str], config_file: Path) -> Settings:
-    """All layers together. `overrides` are dotted names with their values as text; the file may be missing."""
+    """Merge all layers. `overrides` maps dotted names to values as text; the file may be missing."""
     sections: dict[str, dict[str, Any]] = {}
     for dotted, (value, _) in _layered(overrides, environ, config_file).items():
         section, _, name = dotted.partition(".")
@@ -77,13 +77,13 @@ def load_settings(overrides: Mapping[str, str], environ: Mapping[str, str], conf
 
 
 def setting_sources(overrides: Mapping[str, str], environ: Mapping[str, str], config_file: Path) -> dict[str, Source]:
-    """Which layer the value of each setting is from."""
+    """Return the layer that each setting's value comes from."""
     layered = _layered(overrides, environ, config_file)
     return {name: layered[name][1] if name in layered else "default" for name in _known()}
 
 
 def former_setting_notices(overrides: Mapping[str, str], environ: Mapping[str, str], config_file: Path) -> list[str]:
-    """One sentence for each former setting that a layer still names. The layers themselves must be valid."""
+    """Return one sentence for each former setting that a layer still names. The layers must be valid."""
     in_file = (
         f"{section}.{name}"
         for section, named in _read_toml(config_file).items()
@@ -103,7 +103,7 @@ def former_setting_notices(overrides: Mapping[str, str], environ: Mapping[str, s
 
 
 def checked_value(name: str, value: Any, source: str) -> Any:
-    """A value as it may stand in the file; SettingError if it is not allowed. JSON does not tell 1 from 1.0."""
+    """Return a value in its form for the file. SettingError if it is not allowed. JSON does not tell 1 from 1.0."""
     if isinstance(value, int) and not isinstance(value, bool) and name in _known():
         value = float(value) if isinstance(_inner(_known()[name].kind), inspect.FloatType) else value
     return _checked(name, value, source, strict=True)
@@ -125,7 +125,7 @@ def describe_settings() -> Iterator[SettingDescription]:
 
 
 def present_value(settings: Settings, name: str) -> Any:
-    """The value of a dotted name, fit to be shown: a key that is set is hidden, and a password in an address."""
+    """Return the value of a dotted name for display, without API keys and passwords in addresses."""
     section, _, field = name.partition(".")
     value = getattr(getattr(settings, section), field)
     if is_address(name):
@@ -154,7 +154,7 @@ def _section_types() -> dict[str, type[msgspec.Struct]]:
 
 @functools.cache
 def _known() -> dict[str, _Known]:
-    """Every setting by its dotted name, in the order in which they are written down."""
+    """Return every setting by its dotted name, in the order of definition."""
     known = {}
     for section, struct in _section_types().items():
         hints = get_type_hints(struct, include_extras=True)
@@ -165,7 +165,7 @@ def _known() -> dict[str, _Known]:
 
 
 def _plain(kind: inspect.Type) -> tuple[inspect.Type, str]:
-    """A type without its description, and the description, which may stand outside or inside of "or none"."""
+    """Split a type from its description, which may be outside or inside of "or none"."""
     if isinstance(kind, inspect.Metadata):
         inner, description = _plain(kind.type)
         return inner, (kind.extra_json_schema or {}).get("description", description)
@@ -192,13 +192,13 @@ def _layered(
 
 
 def config_text(file: Path) -> str:
-    """What stands in the file, nothing if there is none. SettingError if it cannot be read as text of a sane size."""
+    """Return the file's text, empty if it is missing. SettingError if it is unreadable, not text, or too large."""
     try:
         with file.open("rb") as opened:
             content = opened.read(_LARGEST_FILE_BYTES + 1)
         if len(content) > _LARGEST_FILE_BYTES:
             raise SettingError(f"The file {file} has more than 1 MB, too much for settings; make it smaller.")
-        return content.decode("utf-8-sig")  # some editors put a byte order mark first
+        return content.decode("utf-8-sig")  # some editors add a byte order mark
     except FileNotFoundError:
         return ""
     except OSError as error:
@@ -234,7 +234,7 @@ def _read_toml(file: Path) -> dict[str, Any]:
     text = config_text(file)
     try:
         return tomllib.loads(text)
-    except ValueError as error:  # numbers of thousands of digits too
+    except ValueError as error:  # also raised for numbers with thousands of digits
         raise SettingError(f"The file {file} is not valid TOML: {error}.") from error
 
 
@@ -267,7 +267,7 @@ def _value_of_text(name: str, text: str, source: str) -> Any:
 
 
 def _list_of_text(text: str) -> Any:
-    """A JSON list, or one item as it stands; what only looks like a list is left to be refused."""
+    """Parse a JSON list, or wrap a single item. A malformed list is returned as text, to be refused later."""
     if not text.startswith("["):
         return [text] if text else []
     try:
@@ -314,7 +314,7 @@ def _shown(name: str, value: Any) -> str:
 
 
 def _inner(kind: inspect.Type) -> inspect.Type:
-    """The type itself where "or none" is allowed too."""
+    """Return the type without "or none"."""
     if isinstance(kind, inspect.UnionType):
         return next(one for one in kind.types if not isinstance(one, inspect.NoneType))
     return kind
@@ -355,7 +355,7 @@ def _bounds(kind: inspect.Type) -> _Bounds:
 
 
 def _allowed(kind: inspect.Type) -> str:
-    """What may stand there, to follow "must be"."""
+    """Describe the allowed values, to follow "must be"."""
     if kind is not _inner(kind):
         return f"{_allowed(_inner(kind))}, or none"
     if isinstance(kind, inspect.LiteralType):

@@ -1,27 +1,27 @@
-"""One tree for everything that can go wrong in a way a person can act on.
+"""All errors that a person can act on, in one exception tree.
 
 HaloError
  ├── SettingError         a setting is unknown or its value is not allowed
- ├── InputError           what was asked for cannot be done as asked
+ ├── InputError           the request is invalid or cannot be carried out
  │    ├── ContextTooLarge the wanted context does not fit the model
  │    └── WindowBusy      the window is doing something else
- ├── EngineError          the model, or the way to it, failed
- │    ├── EngineUnavailable  it is not there: no library, no model, no server
- │    ├── EngineProtocolError  a server answered with something that is not the protocol
- │    └── EngineStopped      somebody stopped the work under way
+ ├── EngineError          the model or the connection to it failed
+ │    ├── EngineUnavailable  it is missing: no library, no model, no server
+ │    ├── EngineProtocolError  a server's response does not follow the protocol
+ │    └── EngineStopped      the work was cancelled
  ├── EmbedderError        texts could not be turned into vectors
  └── StoreError           the memory could not be read or written
-      ├── StoreConflict      what was to be written is there already; nothing was written
-      ├── StoreUnavailable   it is locked, full, read-only or not there
-      ├── StoreDamaged       the file is no memory, or no longer what was written
-      └── StoreTooNew        a newer program has changed the memory's form
+      ├── StoreConflict      the write contradicts what is already there; nothing was written
+      ├── StoreUnavailable   it is locked, full, read-only or missing
+      ├── StoreDamaged       the file is not a memory, or is corrupt
+      └── StoreTooNew        a newer program has changed the memory's format
 
-Every message is one sentence that names the value at fault and, where there is one, the way out.
+Every message is one sentence that names the value at fault and, if possible, what to do.
 """
 
 
 class HaloError(Exception):
-    """Base of all errors that are shown to a person as they are."""
+    """Base of all errors whose message is shown to a person."""
 
 
 class SettingError(HaloError):

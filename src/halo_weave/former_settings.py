@@ -1,4 +1,4 @@
-"""Settings that no longer exist. Their names are still recognised, so that an old file gets a notice, not an error."""
+"""Settings that no longer exist. Their names are still recognised, so an old file gets a notice instead of an error."""
 
 FORMER_SETTINGS = {
     "brightness.half_life": "it is always 512 steps now",
@@ -14,9 +14,9 @@ FORMER_SETTINGS = {
     "tools.tree_levels": "the description of the tools always shows 2 levels of the memory tree now",
     "weave.budget_share": "use weave.budget_tokens instead; 0 stands for half of the context",
 }
-"""Each former name with what replaced it, or why it is no longer needed."""
+"""Each former name, with its replacement or the reason why it is no longer needed."""
 
 
 def former_setting_notice(name: str, source: str) -> str:
-    """A sentence for a person who still sets this name; `source` follows the name, such as "from the command line"."""
+    """Return the notice for a former setting; `source` follows the name, such as "from the command line"."""
     return f"{name} {source} is no longer a setting and is ignored: {FORMER_SETTINGS[name]}."

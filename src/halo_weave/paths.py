@@ -1,6 +1,6 @@
-"""Where things are: the folders that Halo Weave keeps, and the model files that came with its packages.
+"""Locations of Halo Weave's folders and of the model files that come with its packages.
 
-Folders are named here, not made: whoever writes into one makes it. `HALO_HOME` puts all three into one place.
+This module only names folders; the code that writes into one creates it. `HALO_HOME` puts all three in one place.
 """
 
 import importlib.util
@@ -41,12 +41,12 @@ def memory_file(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def captures_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where the server puts what it captures."""
+    """The folder for captures made by the server."""
     return data_folder(environ) / "captures"
 
 
 def bundled_model_path() -> Path:
-    """The chat model that needs no download."""
+    """Return the path of the bundled chat model, which needs no download."""
     folder = _package_folder(BUNDLED_MODEL_PACKAGE)
     if folder is None or not (folder / BUNDLED_MODEL_FILE).is_file():
         raise EngineUnavailable(
@@ -57,7 +57,7 @@ def bundled_model_path() -> Path:
 
 
 def bundled_minilm_folder() -> Path:
-    """The folder of all-MiniLM-L6-v2 as published: weights, vocabulary, configuration."""
+    """Return the folder of all-MiniLM-L6-v2 as published: weights, vocabulary, configuration."""
     folder = _package_folder(BUNDLED_MINILM_PACKAGE)
     if folder is None or not (folder / "model").is_dir():
         raise EmbedderError(
@@ -73,7 +73,7 @@ def _home(environ: Mapping[str, str]) -> Path | None:
 
 
 def _package_folder(package: str) -> Path | None:
-    """Found without importing the package: its Python code needs libraries that we do not install."""
+    """Locate a package without importing it, because its Python code needs libraries that we do not install."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         return None

@@ -1,4 +1,4 @@
-"""One cancellation per piece of work: made before the work starts, and passed down to everything that it calls."""
+"""Cancellation of one piece of work: created before the work starts and passed down to everything it calls."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ from halo_weave.errors import EngineStopped
 
 
 class Cancellation:
-    """May be used from any thread. Once cancelled it stays so, and therefore no cancellation can come too early."""
+    """Thread-safe. Once cancelled it stays cancelled, so a cancellation can never come too early."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -21,7 +21,7 @@ class Cancellation:
         return self._is_cancelled
 
     def cancel(self) -> None:
-        """Returns when all callbacks have returned. A second call does nothing and waits for nothing."""
+        """Cancel, and return once all callbacks have returned. A second call returns immediately."""
         with self._changed:
             if self._is_cancelled:
                 return
@@ -29,27 +29,27 @@ class Cancellation:
             self._canceller = threading.get_ident()
             registered = list(self._callbacks)
             self._changed.notify_all()
-        # The stack calls the latest first, and all of them even if one fails.
+        # The stack calls the latest callback first, and calls all of them even if one fails.
         with ExitStack() as stack:
             for key in registered:
                 stack.callback(self._call, key)
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait until it is cancelled; False if the time ends first."""
+        """Wait until cancelled; return False on timeout."""
         with self._changed:
             return self._changed.wait_for(lambda: self._is_cancelled, seconds)
 
     def require_going_on(self, work: str) -> None:
-        """EngineStopped if it is cancelled; `work` is the subject of the message."""
+        """Raise EngineStopped if cancelled; `work` is the subject of the message."""
         if self._is_cancelled:
             raise EngineStopped(f"{work} was stopped.")
 
     @contextmanager
     def on_cancel(self, callback: Callable[[], object]) -> Iterator[None]:
-        """Call back exactly once if it is cancelled before the block ends; at once if it is cancelled already.
+        """Call `callback` exactly once if cancelled before the block ends, immediately if already cancelled.
 
-        The callback runs in the thread that cancels, and the end of the block waits for it, so a callback must not wait
-        for the work itself.
+        The callback runs in the cancelling thread, and the end of the block waits for it. A callback must therefore not
+        wait for the work itself.
         """
         key = object()
         with self._changed:
@@ -75,7 +75,7 @@ class Cancellation:
 
     def _end(self, key: object) -> None:
         with self._changed:
-            # Whoever ends the block from within another callback cannot wait for its own thread.
+            # A block that ends inside another callback must not wait for its own thread.
             if self._is_cancelled and self._canceller != threading.get_ident():
                 self._changed.wait_for(lambda: key not in self._callbacks)
             self._callbacks.pop(key, None)
@@ -83,7 +83,7 @@ class Cancellation:
 
 @contextmanager
 def linked(*sources: Cancellation | None) -> Iterator[Cancellation]:
-    """A cancellation that any of the sources cancels while the block lasts, and that can be cancelled alone."""
+    """Yield a cancellation that any of the sources cancels during the block, and that can be cancelled separately."""
     cancellation = Cancellation()
     with ExitStack() as stack:
         for source in sources:

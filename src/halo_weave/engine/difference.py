@@ -1,4 +1,4 @@
-"""What has to happen to turn one list of placed tokens into another. Pure."""
+"""Computes the edits that turn one list of placed tokens into another. Pure."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,7 +11,7 @@ _BLOCK = 256
 
 
 class KeptRun(NamedTuple):
-    """Tokens that stay: `length` of them, from index `old` to index `new`."""
+    """`length` tokens that stay: from index `old` in the old list to index `new` in the new list."""
 
     old: int
     new: int
@@ -19,7 +19,7 @@ class KeptRun(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """Runs of indices, each half-open and in order: `removed` in the old list, `inserted` in the new one."""
+    """Half-open runs of indices, in order: `removed` in the old list, `inserted` in the new one."""
 
     kept: list[KeptRun]
     removed: list[tuple[int, int]]
@@ -27,7 +27,7 @@ class Difference(NamedTuple):
 
 
 def require_order(tokens: Sequence[Placed]) -> None:
-    """Refuse a context whose positions do not ascend."""
+    """Raise InputError unless positions are strictly ascending."""
     for earlier, later in pairwise(tokens):
         if later.position <= earlier.position:
             raise InputError(
@@ -36,7 +36,7 @@ def require_order(tokens: Sequence[Placed]) -> None:
 
 
 def difference(old: Sequence[Placed], new: Sequence[Placed]) -> Difference:
-    """The difference between two lists in ascending order of position; a token stays if place and id are the same."""
+    """Compare two lists in ascending order of position. A token stays if its position and id are the same."""
     kept: list[KeptRun] = []
     removed: list[tuple[int, int]] = []
     inserted: list[tuple[int, int]] = []
@@ -63,7 +63,7 @@ def difference(old: Sequence[Placed], new: Sequence[Placed]) -> Difference:
 
 
 def common_prefix(old: Sequence[Placed], new: Sequence[Placed]) -> int:
-    """How many tokens at the beginning are the same."""
+    """Return the number of tokens at the beginning that are the same."""
     end = 0
     limit = min(len(old), len(new))
     while end < limit and old[end : end + _BLOCK] == new[end : end + _BLOCK]:

@@ -1,7 +1,7 @@
-"""A deterministic engine without a model, for tests of everything above the engine.
+"""A deterministic engine without a model, for testing everything above the engine.
 
-It answers with prescribed replies, or repeats what was said last, and its attention is made up or prescribed. Its
-tokens are up to three bytes of text each: the same text always has the same tokens, and characters may be split.
+It gives scripted replies or repeats the last message, and its attention is made up or scripted. Each token is up to
+three bytes of text: the same text always has the same tokens, and a character may be split across tokens.
 """
 
 import re
@@ -39,11 +39,11 @@ _TURN_END = _FIRST_MARK + 1
 _LAYERS, _HEADS = 2, 2
 
 MadeUpAttention = Callable[[Sequence[Placed]], Attention]
-"""From the context to one row of attention over it."""
+"""Maps a context to one row of attention over it."""
 
 
 def fading_attention(tokens: Sequence[Placed]) -> Attention:
-    """A row like a real model's: much on the first token, the rest growing towards the end, with some bright ones."""
+    """Return a row like a real model's: high on the first token, then rising to the end, with some bright tokens."""
     count = len(tokens)
     row = np.linspace(0.2, 1.0, count, dtype=np.float32)
     row += np.array([token.token_id % 7 == 0 for token in tokens], dtype=np.float32)
@@ -61,7 +61,7 @@ class EchoEngine:
         context_tokens: int = 4096,
         step_seconds: float = 0.0,
     ) -> None:
-        """`replies` are given in turn, each once over all contexts; after them, what was said last is repeated."""
+        """Give each of `replies` once, in order, across all contexts; after that, repeat the last message."""
         self._replies = list(replies)
         self._lock = threading.Lock()
         self._step_seconds = step_seconds
@@ -102,9 +102,9 @@ class EchoEngine:
         return self.said_last(token_ids)
 
     def said_last(self, token_ids: Sequence[int]) -> str:
-        """The text of the last turn that was closed, or everything if none was."""
+        """Return the text of the last closed turn, or the whole text if no turn is closed."""
         text = self.detokenize(token_ids)
-        closed, end, _ = text.rpartition("<|im_end|>")  # behind it the end would be looked for again and again
+        closed, end, _ = text.rpartition("<|im_end|>")  # otherwise every open turn would scan the rest
         turns = re.findall(r"<\|im_start\|>\w+\n(.*?)<\|im_end\|>", closed + end, re.DOTALL)
         return f"You said: {turns[-1] if turns else text}"
 

@@ -1,4 +1,4 @@
-"""From settings to an engine."""
+"""Creates the engine that the settings ask for."""
 
 from halo_weave.engine.protocol import Engine
 from halo_weave.engine.settings import EngineSettings
@@ -6,7 +6,7 @@ from halo_weave.errors import SettingError
 
 
 def open_engine(settings: EngineSettings) -> Engine:
-    """The engine that the settings name. Each kind is imported only when it is wanted."""
+    """Open the engine that the settings name. The module of each kind is imported only when it is needed."""
     match settings.kind:
         case "llamacpp":
             from halo_weave.engine.llamacpp.engine import LlamaEngine

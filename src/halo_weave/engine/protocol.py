@@ -1,9 +1,9 @@
-"""What every engine can do, and the values that travel to and from it.
+"""The interface of every engine, and the values passed to and from it.
 
 An engine has one loaded model and any number of contexts. A context is a list of tokens, each at an absolute position
-that it keeps for life; `EngineContext.sync` makes the engine's context equal to a wanted one and pays only for the
-difference. Engines block; they may be called from any thread, one call at a time per context. A call ends early if its
-cancellation is cancelled, before the call or during it, or if its context is closed.
+that never changes. `EngineContext.sync` makes the engine's context equal to a wanted one and costs only the difference.
+Calls block. They may come from any thread, one call at a time per context. A call ends early if its cancellation is
+cancelled, before the call or during it, or if its context is closed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from halo_weave.text.chat_template import ChatTemplate
 
 Attention = NDArray[np.float32]
 FinishReason = Literal["end", "length", "stop_string", "stopped"]
-"""The model ended its turn; max_tokens or the context's end was reached; a stop string came; it was cancelled."""
+"""The model ended its turn; max_tokens or the end of the context was reached; a stop string matched; cancelled."""
 
 
 class Placed(NamedTuple):
@@ -60,9 +60,9 @@ class ModelFacts(msgspec.Struct, frozen=True):
 
 
 class AttentionChoice(msgspec.Struct, frozen=True):
-    """Which attention is reported and how it is brought to one number per token.
+    """Selects the attention to report and how to reduce it to one number per token.
 
-    `mean` and `max` go over the chosen layers and heads (None: all) and give a row that sums to 1. `none` gives the
+    `mean` and `max` reduce over the chosen layers and heads (None: all) and give a row that sums to 1. `none` gives the
     raw rows as [layers, heads, tokens].
     """
 
@@ -99,7 +99,7 @@ class GenerationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
             ge=0, le=1, description="Ignore tokens whose probability is below this share of the most likely token's."
         ),
     ] = 0.0
-    # 1.1: without it small models, the bundled one among them, write the same sentence again and again.
+    # 1.1, because without it small models, including the bundled one, repeat the same sentence over and over.
     repeat_penalty: Annotated[
         float,
         msgspec.Meta(
@@ -129,11 +129,11 @@ class GenerationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 class Step(NamedTuple):
     """One step of a generation.
 
-    `attention` is what the model looked at when it chose this token: one entry per token of the context as it was then,
-    that is the synced tokens and those generated since, in order; None if the engine could not tell. `text` holds whole
-    characters only and may be empty. Only the last step has a finish reason; it has no token when the generation ended
-    without one (stopped, or the stop string's own tokens, which are no part of the reply). Whether the last token is in
-    the context already is the engine's business: the next sync makes it so or not.
+    `attention` is the model's attention when it chose this token: one entry per token of the context at that time (the
+    synced tokens, then those generated since, in order), or None if the engine cannot report it. `text` holds only
+    whole characters and may be empty. Only the last step has a finish reason. It has no token if the generation ended
+    without one: it was cancelled, the context was full, or a stop string matched, whose tokens are not part of the
+    reply. The engine decides whether the last token is already in its context; the next sync settles it either way.
     """
 
     token_id: int | None
@@ -143,10 +143,10 @@ class Step(NamedTuple):
 
 
 class SyncReport(NamedTuple):
-    """What it took to make the context equal to the wanted one.
+    """The cost of making the context equal to the wanted one.
 
-    kept + restored + decoded = the wanted tokens. `reading` has, if asked for, one row of attention over the wanted
-    tokens for each token that was decoded; `read` are the places of these tokens in the wanted context.
+    kept + restored + decoded = number of wanted tokens. If observing was requested, `reading` has one row of attention
+    over the wanted tokens for each decoded token, and `read` has the indices of these tokens in the wanted context.
     """
 
     kept: int
@@ -161,7 +161,7 @@ class SyncReport(NamedTuple):
 class EngineContext(Protocol):
     @property
     def tokens(self) -> list[Placed]:
-        """What the engine's context holds now."""
+        """The tokens that the engine's context holds now."""
         ...
 
     def sync(
@@ -172,10 +172,10 @@ class EngineContext(Protocol):
         observe: bool = False,
         cancellation: Cancellation | None = None,
     ) -> SyncReport:
-        """Make the context equal to `tokens`, which are in ascending order of position; EngineStopped if cancelled.
+        """Make the context equal to `tokens`, in ascending order of position. Raises EngineStopped if cancelled.
 
-        `clean` reads everything again and forgets the kept rows of what was removed earlier, so that nothing removed
-        can influence what follows. `observe` also reports the attention of the tokens that are read.
+        `clean` reads everything again and discards the kept rows of removed text, so removed text cannot influence the
+        model. `observe` also reports the attention of the tokens that are decoded.
         """
         ...
 
@@ -186,21 +186,21 @@ class EngineContext(Protocol):
         *,
         cancellation: Cancellation | None = None,
     ) -> Iterator[Step]:
-        """Continue the context. New tokens stand at `positions`, or directly behind the last one.
+        """Continue the context. New tokens take `positions`, or the positions right after the last token.
 
         A cancelled generation ends within one token, with the finish reason `stopped`.
         """
         ...
 
     def preview(self, token_ids: Sequence[int], count: int, *, cancellation: Cancellation | None = None) -> list[Token]:
-        """The likeliest `count` tokens, fewer if the model ends, after the context and `token_ids`; changes nothing.
+        """Return the `count` most likely tokens after the context and `token_ids`, without changing the context.
 
-        EngineStopped if cancelled.
+        There are fewer if the model ends its turn. Raises EngineStopped if cancelled.
         """
         ...
 
     def close(self) -> None:
-        """Ends the call under way in another thread as a cancellation does."""
+        """Close the context. A call in progress in another thread ends as if it were cancelled."""
         ...
 
 
@@ -209,15 +209,15 @@ class Engine(Protocol):
     def facts(self) -> ModelFacts: ...
 
     def tokenize(self, text: str, *, special: bool = False) -> list[Token]:
-        """Tokens of a text. Signs of control such as <|im_start|> become control tokens only if `special`."""
+        """Return the tokens of a text. Marks such as <|im_start|> become control tokens only if `special` is set."""
         ...
 
     def detokenize(self, token_ids: Sequence[int]) -> str:
-        """The text of tokens, control tokens included."""
+        """Return the text of tokens, including control tokens."""
         ...
 
     def open_context(self, *, attention: AttentionChoice | None = AttentionChoice()) -> EngineContext:  # noqa: B008
-        """A new empty context on the same model; `attention` None switches the reporting off."""
+        """Open a new, empty context on the same model. `attention=None` turns off attention reporting."""
         ...
 
     def close(self) -> None: ...

@@ -1,6 +1,6 @@
-"""Shaping a reply: from the raw tokens of a model to the steps that a caller sees.
+"""Turns a model's raw tokens into the steps that a caller sees.
 
-Here, once for all engines that sample by themselves: whole characters, stop strings, the longest reply, stopping.
+All engines share this code for whole characters, stop strings, the maximum length and cancellation.
 """
 
 from collections import deque
@@ -18,11 +18,11 @@ class RawStep(NamedTuple):
     piece: bytes
     attention: Attention | None
     ends: bool
-    """The token is the model's sign that its turn is over; it has no text."""
+    """The token marks the end of the model's turn; it has no text."""
 
 
 def shape_reply(raw: Iterator[RawStep], settings: GenerationSettings, cancellation: Cancellation) -> Iterator[Step]:
-    """Steps of a reply; `raw` ends when the context is full."""
+    """Yield the steps of a reply. `raw` ends when the context is full."""
     characters = CharacterStream()
     held = _HeldSteps(settings.stop)
     for number in range(1, settings.max_tokens + 1):
@@ -52,7 +52,7 @@ def shape_reply(raw: Iterator[RawStep], settings: GenerationSettings, cancellati
 
 
 class _HeldSteps:
-    """Steps wait here while their text might be part of a stop string."""
+    """Holds steps back while their text may be part of a stop string."""
 
     def __init__(self, stop: tuple[str, ...]) -> None:
         self._finder = StopFinder(stop)
@@ -60,7 +60,7 @@ class _HeldSteps:
         self._shown = 0
 
     def push(self, step: Step) -> tuple[list[Step], bool]:
-        """The steps that can be shown now, and whether a stop string came."""
+        """Add a step; return the steps that can be shown now and whether a stop string matched."""
         self._held.append(step)
         visible, stopped = self._finder.push(step.text)
         released = []

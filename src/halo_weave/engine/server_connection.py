@@ -1,4 +1,4 @@
-"""The way to a model server: requests, answers that another thread can end, and errors that name the server."""
+"""HTTP connection to a model server: requests, streams that another thread can cut, and errors that name the server."""
 
 import ipaddress
 import socket
@@ -16,19 +16,19 @@ from halo_weave.errors import EngineProtocolError, EngineUnavailable, HaloError,
 from halo_weave.text.server_address import without_password
 
 _T = TypeVar("_T")
-# Shorter than any server keeps an idle connection, so that none is used just when the server ends it.
+# Shorter than the idle timeout of any server, so no connection is reused just as the server closes it.
 _KEEP_ALIVE_S = 3.0
 LONGEST_QUOTE = 300
 
 NOT_READABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What decoding a message may raise."""
+"""The exceptions that decoding a message may raise."""
 
 
 class _Cutter:
-    """Ends a request from another thread, even while it waits for the server."""
+    """Cuts a request from another thread, even while it waits for the server."""
 
     def __init__(self) -> None:
-        # A signal handler may cancel what its own thread is just about to watch.
+        # Reentrant: a signal handler may cut while its own thread is inside `watch`.
         self._lock = threading.RLock()
         self._socket: socket.socket | None = None
         self._has_cut = False
@@ -39,24 +39,24 @@ class _Cutter:
             self._shut_down()
 
     def watch(self, connected: socket.socket | None) -> None:
-        """From now on, `cut` ends this connection."""
+        """Make `cut` end this connection; end it now if `cut` was already called."""
         with self._lock:
             self._socket = connected
             if self._has_cut:
                 self._shut_down()
 
     def _shut_down(self) -> None:
-        # Closing a socket does not wake a thread that reads from it; shutting it down does.
+        # Closing a socket does not wake a thread that reads from it, but shutting it down does.
         if self._socket is not None:
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
 
 
 class ServerConnection(ABC):
-    """May be used from several threads at once. When a server comes back, the next request works again.
+    """Thread-safe. After a server has been away, the next request works again.
 
-    `answer_s` is for a whole answer unless a request says otherwise, `silence_s` for the time between two pieces of a
-    streamed one.
+    `answer_s` is the read timeout of ordinary requests, unless a request sets its own. `silence_s` is the longest gap
+    between two pieces of a stream.
     """
 
     def __init__(self, url: str, api_key: str, *, answer_s: float, silence_s: float, connect_s: float = 5.0) -> None:
@@ -66,7 +66,7 @@ class ServerConnection(ABC):
         self._silence_s = silence_s
         self._connect_s = connect_s
         headers = {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {api_key}"} if api_key else {})}
-        # A proxy that the environment names cannot reach a server on this machine.
+        # A proxy named in the environment cannot reach a server on this machine.
         uses_proxy = not is_loopback(parsed.host)
         certificates = httpx2.create_ssl_context(trust_env=uses_proxy)
 
@@ -74,12 +74,12 @@ class ServerConnection(ABC):
             return httpx2.Client(headers=headers, trust_env=uses_proxy, verify=certificates, limits=limits)
 
         self._requests = client(httpx2.Limits(keepalive_expiry=_KEEP_ALIVE_S))
-        # A fresh socket for each stream, so that it is announced, and cutting it never hits another request.
+        # Each stream gets a new socket, so the trace always reports it and cutting it never hits another request.
         self._streams = client(httpx2.Limits(max_keepalive_connections=0))
 
     @property
     def url(self) -> str:
-        """The server's address, to be shown."""
+        """The server's address without its password, for display."""
         return without_password(self._address)
 
     def get(self, path: str, kind: type[_T]) -> _T:
@@ -90,7 +90,7 @@ class ServerConnection(ABC):
 
     @contextmanager
     def stream(self, path: str, message: object, cancellation: Cancellation) -> Iterator[Iterator[bytes]]:
-        """The answer's bytes as they come. A cancelled stream may just end or raise EngineUnavailable."""
+        """Yield the response's bytes as they arrive. A cancelled stream may simply end or raise EngineUnavailable."""
         cutter = _Cutter()
 
         def announce(name: str, info: dict[str, Any]) -> None:
@@ -119,7 +119,7 @@ class ServerConnection(ABC):
 
     @abstractmethod
     def _refusal(self, response: httpx2.Response) -> HaloError:
-        """The error that an answer stands for which is not a success."""
+        """Return the exception for an unsuccessful response."""
 
     def _answered(self, status: int, words: str) -> str:
         hint = "; check the API key" if status in (401, 403) else ""
@@ -138,8 +138,8 @@ class ServerConnection(ABC):
             try:
                 response = self._requests.send(request)
             except (httpx2.RemoteProtocolError, httpx2.ReadError, httpx2.WriteError):
-                # A server may end an idle connection just when it is used again. No request here does harm if it is
-                # made twice: what changes a context names the revision that it changes.
+                # A server may close an idle connection just as it is reused. Repeating a request is safe: requests that
+                # change a context name the revision they change.
                 response = self._requests.send(request)
         if not response.is_success:
             raise self._refusal(response)

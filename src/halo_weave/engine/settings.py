@@ -1,4 +1,4 @@
-"""The settings of an engine; each with its range and a sentence of help."""
+"""The settings of an engine, each with its range and a help text."""
 
 from typing import Annotated, Literal
 

@@ -1,7 +1,7 @@
-"""Turns as tokens: a turn's opening and closing belong to the turn, so that a turn can come and go as one thing.
+"""Tokens of turns. A turn includes its opening and closing marks, so it can enter and leave a context as one unit.
 
-Only the pieces of the chat template may become control tokens. What a person or a model wrote never does, whatever
-signs it contains.
+Only the marks of the chat template become control tokens. Text written by a person or a model never does, whatever
+marks it contains.
 """
 
 from halo_weave.engine.protocol import Engine
@@ -10,12 +10,12 @@ from halo_weave.records.tokens import Token
 
 
 def start_tokens(engine: Engine) -> list[Token]:
-    """What stands once before the first turn."""
+    """Return the tokens that come once, before the first turn."""
     return _control(engine, engine.facts.chat_template.start)
 
 
 def opening_tokens(engine: Engine, role: Role) -> list[Token]:
-    """What opens a turn; for the assistant, what a reply about to be generated continues."""
+    """Return the tokens that open a turn. A reply continues those of the assistant."""
     return _control(engine, engine.facts.chat_template.marks(role).opening)
 
 
@@ -24,7 +24,7 @@ def closing_tokens(engine: Engine, role: Role) -> list[Token]:
 
 
 def turn_tokens(engine: Engine, role: Role, text: str) -> list[Token]:
-    """A whole turn: opening, text, closing."""
+    """Return the tokens of a whole turn: opening, text, closing."""
     written = engine.tokenize(text) if text else []
     return [*opening_tokens(engine, role), *written, *closing_tokens(engine, role)]
 

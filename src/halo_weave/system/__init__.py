@@ -1,1 +1,1 @@
-"""The operating system: background threads, child processes, files that only their owner reads, the log."""
+"""Access to the operating system: background threads, child processes, private files, and the log."""

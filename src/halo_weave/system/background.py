@@ -1,7 +1,7 @@
-"""Threads that work in the background and never die silently.
+"""Background threads that never die silently.
 
-A failure is logged, counted by the thread's name for /metrics, and reported to whoever started the thread. A thread
-that has to go on (`restarts`) runs its work again after a pause that grows with each failure in a row.
+A failure is logged, counted by thread name for /metrics, and reported to the owner of the thread. A thread with
+`restarts` runs its work again after a pause that grows with each failure in a row.
 """
 
 import logging
@@ -17,7 +17,7 @@ _failures: Counter[str] = Counter()
 
 
 def count_failure(name: str, error: Exception) -> None:
-    """Log and count an unexpected failure of the background thread of this name."""
+    """Log and count an unexpected failure of the named background thread."""
     _log.error("The background thread %s failed.", name, exc_info=error)
     with _lock:
         _failures[name] += 1
@@ -34,9 +34,9 @@ def failure_in_words(name: str, error: Exception) -> str:
 
 
 class BackgroundThread(threading.Thread):
-    """Runs `work` as a daemon. Its return ends the thread; an exception ends it only if it does not restart.
+    """Runs `work` as a daemon thread until it returns. An exception ends the thread unless it restarts.
 
-    `on_failure` gets a sentence about each failure. `give_up` ends a thread that waits to restart.
+    `on_failure` receives a sentence about each failure. `give_up` ends a thread that waits to restart.
     """
 
     def __init__(

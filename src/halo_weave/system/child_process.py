@@ -1,6 +1,6 @@
-"""A program in a process of its own that answers each line with a line, and can be killed when it takes too long.
+"""A child process that answers each line with a line, and is killed when it takes too long.
 
-It ends when whoever started it does, because its input ends; what it does meanwhile it has to limit itself.
+It exits when its parent does, because its input ends. Until then it must limit its own work.
 """
 
 import os
@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from halo_weave.errors import HaloError
 
 READY = b"ready\n"
-"""What the program says once it can be asked."""
+"""The line that the program writes once it accepts requests."""
 _STARTS_WITHIN_S = 60.0
 
 
 class ChildProcess:
-    """For one thread at a time; `is_sound` as long as it can be asked."""
+    """For one thread at a time. `is_sound` while it accepts requests."""
 
     def __init__(self, name: str, command: Sequence[str], environ: Mapping[str, str]) -> None:
-        """HaloError if it cannot be started."""
+        """Raises HaloError if the process cannot start."""
         try:
             self._popen = subprocess.Popen(
                 command,
@@ -42,8 +42,8 @@ class ChildProcess:
         return not self.is_stopped and not self._is_working and self._popen.poll() is None
 
     def ask(self, request: bytes, within_s: float) -> bytes | None:
-        """Its answer, with the line end. None if it ended, or was stopped because it took too long: `is_stopped`."""
-        self._is_working = True  # and stays so if this is interrupted: its answer would be taken for that of the next
+        """Return the answer with its line end. None if the process exited, or was killed on timeout (`is_stopped`)."""
+        self._is_working = True  # stays set if interrupted, because the late answer would be taken for the next one
         answer = self._said(request, within_s)
         if self.is_stopped or not answer.endswith(b"\n"):
             return None
@@ -56,12 +56,12 @@ class ChildProcess:
             assert stream is not None
             try:
                 stream.close()
-            except OSError:  # what could not be written to it any more
+            except OSError:  # unwritten data could not be flushed
                 continue
         self._popen.wait()
 
     def _said(self, request: bytes, within_s: float) -> bytes:
-        """Its next line; empty if it ended, or was ended because it took too long."""
+        """Return the next line; empty if the process exited or was killed on timeout."""
         assert self._popen.stdin is not None
         assert self._popen.stdout is not None
         timer = threading.Timer(within_s, self._stop)
@@ -71,7 +71,7 @@ class ChildProcess:
             self._popen.stdin.write(request)
             self._popen.stdin.flush()
             return self._popen.stdout.readline()
-        except OSError:  # it ended before it had read all
+        except OSError:  # it exited before it had read everything
             return b""
         finally:
             timer.cancel()

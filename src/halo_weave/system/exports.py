@@ -1,12 +1,12 @@
-"""Public names of a package that are imported when somebody asks for them, so that a setting can be read without
-loading a database, a model or a search index."""
+"""Imports the public names of a package on first use, so that reading a setting does not load a database, a model or a
+search index."""
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
 
 def exported_from(modules: Mapping[str, str]) -> Callable[[str], object]:
-    """A package's `__getattr__`: `modules` has the module of each public name."""
+    """Return a package's `__getattr__`; `modules` maps each public name to its module."""
 
     def get(name: str) -> object:
         if name not in modules:

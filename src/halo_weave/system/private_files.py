@@ -1,4 +1,4 @@
-"""Folders and files that hold what was said: nobody else on the machine can read them."""
+"""Creates folders and files for conversations that no other user of the machine can read."""
 
 import os
 from pathlib import Path
@@ -6,10 +6,10 @@ from typing import BinaryIO
 
 
 def make_private_folder(folder: Path) -> None:
-    """With its parents. One that is there keeps its mode, because somebody may share it on purpose."""
+    """Create a folder and its parents. An existing one keeps its mode, because it may be shared on purpose."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def new_private_file(path: Path) -> BinaryIO:
-    """To be written; FileExistsError if there is one."""
+    """Open a new file for writing. Raises FileExistsError if it exists."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "wb")

@@ -1,5 +1,5 @@
-"""A log on the standard error stream that does not repeat itself: what goes wrong thousands of times a second is said
-once a minute, with a count."""
+"""Logs to stderr without repetition: a message that occurs thousands of times a second is logged once a minute, with a
+count."""
 
 import logging
 import threading
@@ -13,7 +13,7 @@ _LONGEST_KEY = 200
 
 
 def log_quietly() -> None:
-    """For a program that logs and has nothing to say where to. Warnings and errors, of the libraries too."""
+    """Log warnings and errors, including those of libraries, for programs without logging settings of their own."""
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
     handler.setFormatter(logging.Formatter("halo-weave: %(message)s"))
@@ -22,14 +22,14 @@ def log_quietly() -> None:
 
 
 class RepeatFilter(logging.Filter):
-    """Lets a message pass once a minute, then with how many were left out since. To be added to a handler."""
+    """Passes each message once a minute, with a count of those suppressed since. Add it to a handler."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._clock = clock
         self._lock = threading.Lock()
         self._said: OrderedDict[tuple[str, ...], tuple[float, int]] = OrderedDict()
-        """When each message passed last, and how many like it were left out since."""
+        """For each message, when it last passed and how many like it were suppressed since."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         message, now = record.getMessage(), self._clock()
@@ -49,7 +49,7 @@ class RepeatFilter(logging.Filter):
 
 
 def _failure(record: logging.LogRecord) -> tuple[str, ...]:
-    """The kind and the place of an exception: others under the same words are no repetition."""
+    """Return the type and location of the exception: another exception with the same message is not a repetition."""
     if not record.exc_info or record.exc_info[0] is None:
         return ()
     kind, _, trace = record.exc_info

@@ -1,4 +1,4 @@
-"""What the model may call, and other assistants over MCP: notes, the memory tree, and search over everything said."""
+"""Tools for the model and, over MCP, for other assistants: notes, the memory tree, and search over everything said."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Tokens of the bundled model for programs that have no model loaded."""
+"""Tokenizes with the bundled model's vocabulary, for programs that have no model loaded."""
 
 import threading
 
@@ -9,7 +9,7 @@ from halo_weave.records.tokens import Token
 
 
 class BundledVocabulary:
-    """Loaded when it is first needed; may be used from several threads."""
+    """Loaded on first use. Thread-safe."""
 
     def __init__(self) -> None:
         self._model: Model | None = None

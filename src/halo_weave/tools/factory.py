@@ -1,4 +1,4 @@
-"""The tools of one program on its memory."""
+"""Creates the tools of one program for its memory."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -17,7 +17,7 @@ from halo_weave.tools.tree.tree import MemoryTree
 
 
 class Toolboxes(NamedTuple):
-    """One for models in a chat, and one for other assistants, which can also have their words remembered."""
+    """One toolbox for models in a chat, and one for other assistants, which can also save exchanges."""
 
     notes: Notes
     tree: MemoryTree

@@ -1,4 +1,4 @@
-"""All tools in one place, for models in a chat and for other assistants alike."""
+"""The toolbox: all tools by name, for models in a chat and for other assistants."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -22,14 +22,14 @@ _log = logging.getLogger(__name__)
 
 
 class Called(NamedTuple):
-    """A call that was carried out, or refused; `asked` is None if it could not even be read."""
+    """A call that ran or was refused; `asked` is None if it could not be parsed."""
 
     asked: AskedFor | None
     outcome: ToolOutcome
 
 
 class Toolbox:
-    """May be used from several threads. Whatever a call asks for, the answer is an outcome and not an exception."""
+    """Thread-safe. Every call returns an outcome and never raises an exception."""
 
     def __init__(
         self,
@@ -39,8 +39,8 @@ class Toolbox:
         remembering: Remembering | None = None,
         clock: Callable[[], datetime] = utc_now,
     ) -> None:
-        """With `remembering` it is for other assistants: there is also `remember`, which a chat has no use for, since
-        it keeps all by itself; and a memory is read, not woven in, so the tool is named `read_memory`."""
+        """With `remembering`, the toolbox is for other assistants. It then has `remember`, which a chat does not need
+        because it saves everything anyway. `query_memory` is called `read_memory`: nothing is woven into a context."""
         self.notes = notes
         self.tree = tree
         self.tools: Sequence[Tool[Any]] = (*note_tools(notes), *tree_tools(tree), search_tool(memory))
@@ -59,7 +59,7 @@ class Toolbox:
             return failed(f"{name} failed with an internal error; see the log for details.")
 
     def call(self, text: str, asker: Asker) -> Called:
-        """Carry out what stands between the tags of a call."""
+        """Run the text between the tags of a call."""
         try:
             asked = parse_call(text, {name: tool.argument_names for name, tool in self._by_name.items()})
         except HaloError as error:

@@ -1,4 +1,4 @@
-"""`remember`: what was said elsewhere, taken into the memory as if it had been said here."""
+"""`remember`: saves an exchange from elsewhere in the memory as if it had been said here."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -21,13 +21,13 @@ DESCRIPTION = (
     "search_memory finds it for every assistant that uses this memory. Pass the exact words, not a summary."
 )
 SOURCE = "source"
-"""The entry of a chunk's metadata that names where it was said."""
+"""The metadata key of a chunk that names where it was said."""
 
 Tokenize = Callable[[str], list[Token]]
 
 
 class Remembering(NamedTuple):
-    """What it takes to cut words into chunks."""
+    """The parts needed to split text into chunks."""
 
     tokenize: Tokenize
     chunk_min_tokens: int

@@ -1,4 +1,4 @@
-"""`search_memory`: deliberate search over everything that was ever said."""
+"""`search_memory`: explicit search over everything ever said."""
 
 from typing import Annotated, NamedTuple
 
@@ -20,7 +20,7 @@ DESCRIPTION = (
 
 _MOST_CHARACTERS = 40_000
 _OF_THIS_EXCHANGE = 10
-"""The question that is being answered is found first, and the call itself; they are left out."""
+"""Extra hits to request, because the current question and the call itself rank first and are dropped."""
 
 
 class SearchMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,7 +54,7 @@ class _Passage(NamedTuple):
 
 
 def _within_limit(hits: list[Hit]) -> list[_Passage]:
-    """The best first; what is too long is cut, and what comes behind it is left out."""
+    """Take the best hits first, truncate the one that exceeds the limit, and drop the rest."""
     passages, left = [], _MOST_CHARACTERS
     for hit in hits:
         if left > 0:

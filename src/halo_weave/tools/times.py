@@ -1,4 +1,4 @@
-"""Dates and times as models write them."""
+"""Parses and formats dates and times as models write them."""
 
 from datetime import datetime
 
@@ -6,7 +6,7 @@ from halo_weave.errors import InputError
 
 
 def time_of_text(name: str, text: str) -> datetime:
-    """ISO 8601; without a zone it is the time of this machine."""
+    """Parse ISO 8601. Without a time zone, local time is assumed."""
     try:
         time = datetime.fromisoformat(text.strip())
         return time if time.tzinfo is not None else time.astimezone()

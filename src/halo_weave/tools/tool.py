@@ -1,4 +1,4 @@
-"""A tool: something that a model, or another assistant, may ask for by name."""
+"""A tool: an action that a model or another assistant can call by name."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from halo_weave.records.tree import SnapshotChunk
 
 
 class Asker(NamedTuple):
-    """Who asks, for the records. In a chat also the turns of the exchange that the call is part of: what is said in it
-    is no memory yet."""
+    """Identifies the caller in the records. In a chat it also has the turns of the current exchange, whose text does
+    not count as memory yet."""
 
     origin: str
     question_turn: int | None = None
@@ -20,8 +20,8 @@ class Asker(NamedTuple):
 
 
 class ToolOutcome(msgspec.Struct, frozen=True):
-    """`line` is for a model that pays for every token, `data` the whole as JSON; `woven` is to live again, because of
-    `cause`."""
+    """`line` is compact, for a model that pays for every token; `data` is the full result as JSON. The chunks in
+    `woven` are to return to the context, with `cause` as the reason."""
 
     line: str
     data: Any = None
@@ -35,7 +35,7 @@ ArgumentsT = TypeVar("ArgumentsT", bound=msgspec.Struct)
 
 @dataclass(frozen=True)
 class Tool(Generic[ArgumentsT]):
-    """`description` is read by models. The fields of `arguments` in their order are what a call may give by place."""
+    """Models read `description`. The fields of `arguments`, in order, are the positional arguments of a call."""
 
     name: str
     description: str
@@ -55,7 +55,7 @@ class Tool(Generic[ArgumentsT]):
         return self.arguments.__struct_encode_fields__
 
     def run(self, arguments: dict[str, Any], asker: Asker) -> ToolOutcome:
-        """InputError if the arguments are not those that it takes."""
+        """Raises InputError if the arguments are invalid."""
         return self.work(self._checked(arguments), asker)
 
     def _checked(self, arguments: dict[str, Any]) -> ArgumentsT:
@@ -78,5 +78,5 @@ def failed(reason: str) -> ToolOutcome:
 
 
 def as_json(value: Any) -> str:
-    """On one line, with characters as they are."""
+    """Encode JSON on one line, without escaping non-ASCII characters."""
     return msgspec.json.encode(value).decode()

@@ -1,4 +1,4 @@
-"""The memory in a file: export of everything, and import of such a file or of a browser Halo Weave's export."""
+"""Export and import of the memory as a file, including import of exports from the browser Halo Weave."""
 
 from halo_weave.transfer.importing import import_file
 from halo_weave.transfer.outcome import Exported, Imported, Progress, ProgressCallback

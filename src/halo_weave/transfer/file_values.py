@@ -1,4 +1,4 @@
-"""Values in a file that anybody may have made, read within bounds."""
+"""Reads values from an untrusted file within bounds."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -8,9 +8,9 @@ from halo_weave.errors import InputError
 from halo_weave.records.numbers import number_of_text
 
 MOST_DIGITS = 1_000
-"""Of a position or turn in a file: no memory gets there by counting, and all of the program can handle so many."""
+"""Digits of a position or turn in a file. No memory counts that far, and the whole program can handle as many."""
 MOST_LEVELS = 64
-"""Of lists and objects inside of each other in the metadata of a file."""
+"""Levels of nested lists and objects in a file's metadata."""
 
 
 def number_in_file(text: str) -> int:
@@ -20,7 +20,7 @@ def number_in_file(text: str) -> int:
 
 
 def shallow(metadata: dict[str, Any] | None) -> dict[str, Any] | None:
-    """What can just be read here may be too deep for the next reader, who has less of the stack left."""
+    """Refuse deep nesting. Metadata that can just be decoded here may overflow the stack of a later reader."""
     level: list[Any] = [] if metadata is None else [metadata]
     for _ in range(MOST_LEVELS):
         level = [inner for outer in level for inner in _inside(outer)]

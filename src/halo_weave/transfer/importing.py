@@ -1,4 +1,4 @@
-"""A file taken into the memory, all or nothing. What it is is told by its content, not by its name."""
+"""Imports a file into the memory, all or nothing. The format is detected from the content, not from the name."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,9 +19,9 @@ _LONGEST_HEADER_BYTES = 64 * 1024
 def import_file(
     store: Store, path: Path, *, now: datetime | None = None, progress: ProgressCallback = no_progress
 ) -> Imported:
-    """Add what the memory does not have yet; a file that was imported before adds nothing.
+    """Add everything that the memory does not have yet. Importing a file again adds nothing.
 
-    InputError if the file is not good, StoreConflict if it contradicts the memory. New chunks have no vectors yet.
+    Raises InputError if the file is invalid, StoreConflict if it contradicts the memory. New chunks have no vectors.
     """
     with opened(path) as source:
         first_line = source.line(_LONGEST_HEADER_BYTES)
@@ -36,5 +36,5 @@ def import_file(
 
 
 def _time_of(path: Path, now: datetime) -> datetime:
-    """When the file was written, as the nearest to when it was said; a clock that is ahead is not believed."""
+    """Return the file's modification time, the best guess at when the text was said, but no time in the future."""
     return min(datetime.fromtimestamp(path.stat().st_mtime, UTC), now)

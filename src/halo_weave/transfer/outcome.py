@@ -1,4 +1,4 @@
-"""What an export or import tells: how far it is, and what it did."""
+"""The progress and the results of exports and imports."""
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple
@@ -6,12 +6,12 @@ from typing import Literal, NamedTuple
 import msgspec
 
 BATCH = 256
-"""How many chunks there are between two reports of progress."""
+"""Number of chunks between two progress reports."""
 _NAMED = 5
 
 
 class Progress(NamedTuple):
-    """Chunks done of all in this step; `total` is None where it is not known yet."""
+    """Chunks done out of all in this step; `total` is None if it is not known yet."""
 
     step: Literal["reading", "writing"]
     done: int
@@ -22,14 +22,14 @@ ProgressCallback = Callable[[Progress], None]
 
 
 class LeftOut(msgspec.Struct, frozen=True):
-    """Something damaged that is not in an export: what it is, and what is wrong with it."""
+    """Damaged data that was left out of an export: what it is, and what is wrong with it."""
 
     what: str
     problem: str
 
 
 class Exported(msgspec.Struct, frozen=True):
-    """`deleted_chunks` are among `chunks`."""
+    """`deleted_chunks` are included in `chunks`."""
 
     chunks: int
     deleted_chunks: int
@@ -39,12 +39,12 @@ class Exported(msgspec.Struct, frozen=True):
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """`present` chunks were in the memory already; `left_out_tokens` are a browser's system prompt.
+    """`present` chunks were already in the memory. `left_out_tokens` counts a browser's system prompt.
 
-    `is_renumbered` says that the chunks got other turns and positions than in the file, because those were not free or,
-    with `is_far_away`, would have left a large gap behind the numbers in use.
-    `tree_added` are paths that got versions from the file; those in `tree_differing` have another history here, and
-    stay as they are. So do the notes.
+    `is_renumbered` means that the chunks got other turns and positions than in the file, because those were taken or,
+    with `is_far_away`, would have left a large gap after the numbers in use.
+    `tree_added` lists paths that got versions from the file. Paths in `tree_differing` have another history here and
+    were left unchanged. The same applies to the notes.
     """
 
     source: Literal["halo-weave", "browser"]
@@ -59,14 +59,14 @@ class Imported(msgspec.Struct, frozen=True):
     are_notes_differing: bool = False
 
     def renumbering_in_words(self) -> str:
-        """To stand behind what became of the chunks; empty if they have their own numbers."""
+        """A clause to append to the report on the chunks; empty if they kept their numbers."""
         if not self.is_renumbered:
             return ""
         reason = "are far from those in use" if self.is_far_away else "were already taken"
         return f"; they received new turns and positions because theirs {reason}"
 
     def kept_in_words(self) -> str:
-        """What became of notes and tree, to stand behind what became of the chunks; empty if nothing did."""
+        """A clause on the notes and the tree to append to the report on the chunks; empty if neither is affected."""
         words = ""
         if self.are_notes_added:
             words += "; notes added"

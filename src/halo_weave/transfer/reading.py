@@ -1,4 +1,4 @@
-"""A file that is read with care, since anybody may have made it: what it holds may be far more than its size."""
+"""Reads an untrusted file within limits: its content may be far larger than the file."""
 
 import gzip
 import io
@@ -12,16 +12,16 @@ from halo_weave.transfer.refusal import refusal
 
 LONGEST_LINE_BYTES = 64 * 1024 * 1024
 LARGEST_DOCUMENT_BYTES = 256 * 1024 * 1024
-"""Of a file that has to be held in RAM as a whole."""
+"""For a file that must be held in RAM as a whole."""
 LARGEST_RATIO = 250
-"""Of content to compressed size. Conversations come to about 10, a bomb to 1,000."""
+"""Largest ratio of content to compressed size. Conversations reach about 10, a zip bomb 1,000."""
 _RATIO_COUNTS_FROM_BYTES = 16 * 1024 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
 _BLOCK_BYTES = 1024 * 1024
 
 
 class ImportSource:
-    """The content of the file at `path`, decompressed where needed; every way of being unreadable is a refusal."""
+    """The content of the file at `path`, decompressed if needed. Every kind of read failure raises an InputError."""
 
     def __init__(self, path: Path, raw: BinaryIO) -> None:
         self.path = path
@@ -32,7 +32,7 @@ class ImportSource:
         self._content_bytes = 0
 
     def line(self, longest_bytes: int = LONGEST_LINE_BYTES) -> bytes:
-        """The next line with its end; empty behind the last one. A line that is longer comes cut off."""
+        """Return the next line with its line end, or nothing at the end of the file. A longer line is cut off."""
         parts = []
         room = longest_bytes
         while room and (part := self._checked(self._content.readline, min(room, _BLOCK_BYTES))):
@@ -43,7 +43,7 @@ class ImportSource:
         return b"".join(parts)
 
     def rest(self, room_bytes: int) -> bytes:
-        """Everything up to the end, which may be at most this much."""
+        """Return the rest of the file, which may have at most `room_bytes`."""
         parts = []
         while part := self._checked(self._content.read, _BLOCK_BYTES):
             parts.append(part)

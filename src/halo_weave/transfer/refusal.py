@@ -1,4 +1,4 @@
-"""How an import says no: one sentence, whatever was wrong."""
+"""The errors of an import, each as one sentence."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ def conflict(path: Path, reason: str) -> StoreConflict:
 
 
 def reason_of(error: HaloError) -> str:
-    """An error's sentence, to stand inside of another one; what it quotes from a file may be long."""
+    """Return an error's message in a form that fits inside another sentence, shortened if it quotes too much."""
     sentence = str(error).rstrip(".")
     if len(sentence) > _LONGEST_REASON:
         sentence = sentence[: _LONGEST_REASON - 3] + "..."

@@ -1,4 +1,4 @@
-"""Numbers in this memory for chunks that were numbered elsewhere: their own where free, else new ones in order."""
+"""Assigns turns and positions to chunks from elsewhere: their own numbers if free, otherwise new ones in order."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,11 +14,11 @@ class Placing(NamedTuple):
     chunks: list[Chunk]
     is_renumbered: bool = False
     is_far_away: bool = False
-    """Whether the numbers in the file were free, but far from those in use."""
+    """Whether the numbers in the file were free but far from those in use."""
 
 
 def place(store: Store, chunks: Sequence[Chunk]) -> Placing:
-    """Chunks in order of position, under turns and positions that were reserved for them and nobody else."""
+    """Place chunks, given in order of position, at turns and positions reserved exclusively for them."""
     is_far_away = _are_far_away(store, chunks)
     if not is_far_away and _reserve_own_numbers(store, chunks):
         return Placing(list(chunks))
@@ -36,7 +36,7 @@ def place(store: Store, chunks: Sequence[Chunk]) -> Placing:
 
 
 def _are_far_away(store: Store, chunks: Sequence[Chunk]) -> bool:
-    """Every reservation gives two turns: free numbers far away would take too many of them."""
+    """Whether free numbers are so far away that reaching them, at two turns per reservation, takes too many."""
     stats, turns = store.stats(), {chunk.key.turn for chunk in chunks}
     return _are_free(stats, chunks) and max(turns) - stats.next_turn > 2 * len(turns)
 
@@ -47,9 +47,9 @@ def _are_free(stats: Stats, chunks: Sequence[Chunk]) -> bool:
 
 
 def _reserve_own_numbers(store: Store, chunks: Sequence[Chunk]) -> bool:
-    """Whether the chunks' own numbers were free until now and belong to them from now on.
+    """Try to reserve the chunks' own numbers; return whether they now belong to the chunks.
 
-    What a reservation gives is certain; that numbers look free before it is not, since others reserve too.
+    Only a reservation is certain. Numbers that look free before it may not be, because others reserve too.
     """
     stats = store.stats()
     turns = sorted({chunk.key.turn for chunk in chunks})
@@ -63,7 +63,7 @@ def _reserve_own_numbers(store: Store, chunks: Sequence[Chunk]) -> bool:
 
 
 def _new_turns(store: Store, reservation: Reservation, chunks: Sequence[Chunk]) -> dict[int, int]:
-    """A user's turn and the answer that follows it stay a pair."""
+    """Assign new turns. A user's turn and the answer to it stay a pair."""
     roles: dict[int, Role] = {}
     for chunk in chunks:
         roles.setdefault(chunk.key.turn, chunk.key.role)

@@ -1,7 +1,7 @@
-"""An engine on a server that speaks the Kobold protocol: our own, one with attention, or stock KoboldCPP.
+"""An engine on a server that speaks the Kobold protocol: ours, one that reports attention, or stock KoboldCPP.
 
-What the server can do is found out once, when the engine is made: our own server names its extensions, one with
-attention has /api/v1/tokenize, and a stock one has neither.
+The constructor detects what the server can do: our server names its extensions, a server with attention has
+/api/v1/tokenize, and a stock server has neither.
 """
 
 from collections import Counter
@@ -47,12 +47,12 @@ class KoboldEngine:
 
     @property
     def skipped_attention(self) -> "Counter[str]":
-        """How often a token came whose attention could not be used, by reason."""
+        """Number of tokens whose attention could not be used, by reason."""
         return self._skipped.attention
 
     @property
     def skipped_events(self) -> "Counter[str]":
-        """How often an event came that could not be read, by reason."""
+        """Number of events that could not be read, by reason."""
         return self._skipped.events
 
     def tokenize(self, text: str, *, special: bool = False) -> list[Token]:
@@ -118,7 +118,7 @@ class KoboldEngine:
         return _CONTEXT_OF_UNKNOWN_SERVERS
 
     def _chat_template(self) -> ChatTemplate | None:
-        """Newer versions of KoboldCPP tell the model's template; the start sign is added by the server."""
+        """Return the model's template, which newer versions of KoboldCPP report. The server adds the BOS token."""
         try:
             template = self._connection.get("/props", dict[str, Any]).get("chat_template")
         except EngineProtocolError:

@@ -1,4 +1,4 @@
-"""The client's way to a Kobold server: what its refusals mean, and ending a request by its id."""
+"""The client's connection to a Kobold server: maps its error responses and aborts a request by id."""
 
 from contextlib import suppress
 
@@ -13,7 +13,7 @@ _ABORT_S = 2.0
 
 
 class Timeouts(msgspec.Struct, frozen=True):
-    """Seconds: for connecting, for tokenizing, for a whole sync or preview, and from one sign of life to the next."""
+    """Timeouts in seconds: to connect, to tokenize, for a sync or preview, and between two pieces of a stream."""
 
     connect_s: float = 5.0
     tokenize_s: float = 5.0
@@ -26,7 +26,7 @@ class ContextGone(EngineProtocolError):
 
 
 class RevisionUnknown(EngineProtocolError):
-    """The server's context is not what we think it is."""
+    """The server's context is at another revision than ours."""
 
 
 class Connection(ServerConnection):
@@ -41,12 +41,12 @@ class Connection(ServerConnection):
         self.timeouts = timeouts
 
     def abort(self, request_id: str) -> None:
-        """Ask the server to end a request; if it cannot be asked, there is nothing to end."""
+        """Ask the server to abort a request. Errors are ignored: a server that cannot be asked has nothing to abort."""
         with suppress(HaloError):
             self.post("/api/extra/abort", AbortRequest(request_id, request_id), object, timeout_s=_ABORT_S)
 
     def error_of(self, detail: ErrorDetail, status: int) -> HaloError:
-        """The error that a server's answer stands for."""
+        """Return the exception for an error that the server reported."""
         if detail.kind == "too_large" and detail.wanted_tokens is not None and detail.usable_tokens is not None:
             return ContextTooLarge(detail.wanted_tokens, detail.usable_tokens)
         message = self._answered(status, detail.msg)

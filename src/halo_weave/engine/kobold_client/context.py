@@ -1,4 +1,4 @@
-"""What the contexts of a Kobold client have in common, whatever their server can do."""
+"""The base class of Kobold contexts, whatever their server can do."""
 
 import uuid
 from abc import ABC, abstractmethod
@@ -25,7 +25,7 @@ from halo_weave.records.tokens import Token
 
 
 class SkippedAttention:
-    """What came from the server and could not be used, counted by reason."""
+    """Counts unusable attention and unreadable events by reason."""
 
     def __init__(self) -> None:
         self.attention: Counter[str] = Counter()
@@ -33,16 +33,16 @@ class SkippedAttention:
 
 
 class RunningRequest(NamedTuple):
-    """A call under way: the id by which the server knows it, and what ends it."""
+    """A call in progress: its id on the server, and its cancellation."""
 
     request_id: str
     cancellation: Cancellation
 
 
 class KoboldContext(ABC):
-    """Holds what the context is to be; its server is brought to it when a reply is wanted.
+    """Holds the wanted context and brings the server up to date when a reply is wanted.
 
-    A sync or generation that fails or is stopped leaves what came before it, and what was yielded, in place.
+    A sync or generation that fails or is cancelled leaves the earlier context and all yielded tokens in place.
     """
 
     def __init__(
@@ -96,20 +96,20 @@ class KoboldContext(ABC):
 
     @contextmanager
     def _working(self, cancellation: Cancellation | None) -> Iterator[RunningRequest]:
-        """A call that its caller's cancellation ends, and the closing of the context."""
+        """Start a call that ends when the caller cancels it or the context is closed."""
         with linked(cancellation, self._closing) as ended, self._asking(ended) as work:
             yield work
 
     @contextmanager
     def _asking(self, ended: Cancellation) -> Iterator[RunningRequest]:
-        """The server is asked to abort the call when it is cancelled; EngineStopped if it is cancelled already."""
+        """Start a call that is aborted on the server when cancelled. Raises EngineStopped if already cancelled."""
         ended.require_going_on("The request")
         work = RunningRequest(uuid.uuid4().hex, ended)
         with ended.on_cancel(lambda: self._connection.abort(work.request_id)):
             yield work
 
     def _checked(self, tokens: Sequence[Placed]) -> list[Placed]:
-        """The wanted context, if it can be had; refused before anything is sent."""
+        """Return the wanted context after checking it, before anything is sent."""
         self._require_open()
         wanted = [Placed(*token) for token in tokens]
         require_order(wanted)
@@ -135,7 +135,7 @@ class KoboldContext(ABC):
 
 
 def take_position(positions: Iterator[int] | None, tokens: Sequence[Placed]) -> int:
-    """Where the next generated token stands."""
+    """Return the position of the next generated token."""
     if positions is None:
         return tokens[-1].position + 1
     position = next(positions, None)

@@ -1,4 +1,4 @@
-"""A context that lives on our own server: only differences travel, and only they are decoded."""
+"""A context kept on our own server: only differences are sent and decoded."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -44,7 +44,7 @@ _ATTEMPTS = 3
 
 
 class _OnServer:
-    """The server's context as we know it; without a revision we do not know what it holds."""
+    """Our copy of the server's context. `revision` is None when its content is unknown."""
 
     def __init__(self, context_id: str, revision: int) -> None:
         self.context_id = context_id
@@ -102,7 +102,7 @@ class EditableContext(KoboldContext):
         if self._closing.is_cancelled:
             return
         super().close()
-        # A server that is away has lost the context by itself.
+        # A server that cannot be reached has lost the context anyway.
         with suppress(HaloError):
             self._connection.post("/api/extra/context/close", CloseContextRequest(self._server.context_id), object)
 
@@ -149,7 +149,7 @@ class EditableContext(KoboldContext):
             revision = self._bring_up_to_date(work)
             before = self._server.tokens
             where = {"context_id": self._server.context_id, "revision": revision}
-            # Whatever happens from here on, the server's context changes.
+            # The server's context changes from here, whatever happens.
             self._server.is_unknown()
             stream = self._connection.stream("/api/extra/generate/stream", {**request, **where}, work.cancellation)
             return before, stack.enter_context(stream)
@@ -163,7 +163,7 @@ class EditableContext(KoboldContext):
         return Step(event.token.token_id, event.token.text, attention, event.finish_reason)
 
     def _take_over(self, extras: DoneExtras | None, reply: "_Reply") -> None:
-        """What the server says its context holds is what ours holds, at the positions that we were given."""
+        """Adopt the server's final context, with its reply tokens at the positions that the caller gave."""
         if extras is None or extras.revision is None:
             return
         held = apply_script(reply.before, extras.edits)
@@ -171,7 +171,7 @@ class EditableContext(KoboldContext):
         self._tokens = [Placed(reply.positions.get(position, position), token_id) for position, token_id in held]
 
     def _bring_up_to_date(self, work: RunningRequest) -> int:
-        """Make the server's context equal to ours, if it is not; the revision that it has then."""
+        """Make the server's context equal to ours if it is not, and return its revision."""
         revision = self._server.revision
         if revision is None or self._server.tokens != self._tokens:
             revision = self._send(self._tokens, work).revision
@@ -195,7 +195,7 @@ class EditableContext(KoboldContext):
         return reply
 
     def _again_if_lost(self, ask: Callable[[], _T]) -> _T:
-        """A server may have closed the context, been started again, or answered without our hearing it."""
+        """Retry if the server closed the context or was restarted, or if its last answer did not reach us."""
         for _ in range(_ATTEMPTS - 1):
             try:
                 return ask()
@@ -232,10 +232,10 @@ class EditableContext(KoboldContext):
 
 
 class _Reply:
-    """A reply as it comes: where the server puts its tokens, and where our caller wants them.
+    """A reply in progress: maps the server's positions to those that the caller wants.
 
-    The server is told only the first position, because the caller's others are known one by one. It counts on from
-    there; where the caller does not, the next sync sets it right.
+    The server gets only the first position, because the caller's positions become known one at a time. It numbers the
+    tokens consecutively from there. Where the caller's positions differ, the next sync corrects the server.
     """
 
     def __init__(self, before: list[Placed], first: int, positions: Iterator[int] | None) -> None:

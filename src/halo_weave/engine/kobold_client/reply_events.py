@@ -1,4 +1,4 @@
-"""The events of a generation as a client reads them, from any kind of Kobold server, well-behaved or not."""
+"""Parses the event stream of a generation from any kind of Kobold server, well-behaved or not."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ from halo_weave.text.server_sent_events import EventParser
 
 
 class TokenSeen(NamedTuple):
-    """`attention` is as it came, to be checked by whoever wants it."""
+    """`attention` is the unchecked payload."""
 
     token: TokenText
     attention: object
@@ -22,14 +22,14 @@ class TokenSeen(NamedTuple):
 
 
 class PieceSeen(NamedTuple):
-    """A piece of text from a stock server, which says no ids; `finish_reason` is a stock one."""
+    """A piece of text from a stock server, which sends no token ids; `finish_reason` is the server's."""
 
     text: str
     finish_reason: str | None
 
 
 class DoneSeen(NamedTuple):
-    """`finish_reason` is a stock one; `extras` come from our own server."""
+    """`finish_reason` is the stock server's; only our own server sends `extras`."""
 
     finish_reason: str | None
     extras: DoneExtras | None
@@ -45,7 +45,7 @@ ReplyEvent = TokenSeen | PieceSeen | DoneSeen | ErrorSeen
 
 
 class _Any(msgspec.Struct, frozen=True):
-    """Every field that an event of any kind may have."""
+    """The union of the fields of all event types."""
 
     type: str | None = None
     token: TokenText | str | None = None
@@ -57,7 +57,7 @@ class _Any(msgspec.Struct, frozen=True):
 
 
 class UnreadableEvent(Exception):
-    """`reason` is one word, under which the loss is counted."""
+    """`reason` is the one-word key under which the event is counted."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"The event is not valid: {reason}.")
@@ -87,7 +87,7 @@ def read_event(data: bytes) -> ReplyEvent:
 
 
 def readable_events(received: Iterable[bytes], skipped: "Counter[str]") -> Iterator[ReplyEvent]:
-    """The events that can be read; the others are counted by reason."""
+    """Yield the readable events; count the others by reason."""
     parser = EventParser()
     for data in chain.from_iterable(map(parser.push, received)):
         try:

@@ -1,7 +1,7 @@
-"""A context for servers that keep none for us: the whole of it is sent with every request for a reply.
+"""A context for servers that keep none for us: every request for a reply sends all of it.
 
-What such a server keeps of the text before, it decides by itself; a reader who must be sure that a deleted text is gone
-needs an engine with an editable context.
+Such a server decides for itself what it caches of earlier text. To be sure that deleted text is gone, use an engine
+with an editable context.
 """
 
 import time
@@ -33,7 +33,7 @@ _REPEAT_PENALTY_TOKENS = 64
 
 
 class ResentContext(KoboldContext):
-    """`sends_ids` if the server takes token ids; otherwise it gets text."""
+    """Sends token ids if `sends_ids` is set, otherwise text."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class ResentContext(KoboldContext):
         observe: bool = False,  # noqa: ARG002
         cancellation: Cancellation | None = None,
     ) -> SyncReport:
-        """Nothing travels yet. `kept` is the unchanged beginning, which a server can be expected to keep."""
+        """Sends nothing yet. `kept` is the unchanged beginning, which a server can be expected to have cached."""
         started = time.perf_counter()
         wanted = self._checked(tokens)
         if cancellation is not None:
@@ -89,7 +89,7 @@ class ResentContext(KoboldContext):
         with linked(cancellation, self._closing) as ended:
             raw = self._raw_steps(settings, positions, ended, ending)
             for step in shape_reply(raw, settings, ended):
-                # To the shaper, a reply without an end of its own is one that filled the context.
+                # `shape_reply` takes a reply without an end of its own for one that filled the context.
                 is_servers_end = step.finish_reason == "length" and step.token_id is None
                 yield step._replace(finish_reason=ending.reason) if is_servers_end else step
 
@@ -161,7 +161,7 @@ class ResentContext(KoboldContext):
 
 
 class _Ending:
-    """Why the server ended the reply; a stream that ends without saying so was stopped on the way."""
+    """Why the server ended the reply. A stream that ends without a reason counts as stopped."""
 
     def __init__(self) -> None:
         self.reason: FinishReason = "stopped"

@@ -1,4 +1,4 @@
-"""Text to tokens and back through a Kobold server, in its own way or in the stock one."""
+"""Tokenizes and detokenizes through a Kobold server, over our API or the stock one."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeVar
@@ -22,7 +22,7 @@ _Value = TypeVar("_Value")
 _MOST_LOOKUPS = 256
 _MOST_REMEMBERED = 65_536
 _FARTHEST = 512
-"""Characters in which a piece is looked for: more than a token has, so that pieces that are nowhere cost little."""
+"""Characters to search for a piece. More than any token has, and few enough that a missing piece costs little."""
 
 
 class RemoteVocabulary(Protocol):
@@ -32,7 +32,7 @@ class RemoteVocabulary(Protocol):
 
 
 class ServerVocabulary:
-    """For servers with /api/v1/tokenize. `parse_special` is ours; others decide about control signs by themselves."""
+    """For servers with /api/v1/tokenize. Only ours knows `parse_special`; others decide about marks themselves."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -49,10 +49,10 @@ class ServerVocabulary:
 
 
 class StockVocabulary:
-    """For stock KoboldCPP, which has no texts of single tokens: they are asked for one by one and remembered.
+    """For stock KoboldCPP, which does not return the texts of single tokens: they are requested one by one and cached.
 
-    Stock always reads signs of control as control tokens. A server too old for /api/extra/detokenize gives ids alone:
-    then the last token of a text carries all of it, and only what was tokenized or generated before has a text.
+    Stock always reads marks as control tokens. A server too old for /api/extra/detokenize returns only ids. Then the
+    last token of a text carries all of it, and only text that was tokenized or generated before can be detokenized.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -79,7 +79,7 @@ class StockVocabulary:
         ids = self._ids.get(text)
         if ids is None:
             ids = self._ask_ids(text) if text else ()
-            # Some versions put the start sign first even if told not to.
+            # Some versions put the BOS token first even when told not to.
             if self._start and ids[: len(self._start)] == self._start:
                 ids = ids[len(self._start) :]
             _remember(self._ids, text, ids)
@@ -120,10 +120,10 @@ class StockVocabulary:
 
 
 def spread_text(text: str, pieces: Sequence[str]) -> list[str]:
-    """The text in as many parts as there are pieces; joined, the parts are the text, whatever the pieces say.
+    """Split the text into one part per piece. The joined parts are always the text, whatever the pieces say.
 
-    A piece that is not found (part of a character, or unknown) gets nothing; what stands between found pieces goes to
-    the last piece before the found one that was not found itself.
+    A piece that is not found (part of a character, or unknown) gets an empty part. Text between two found pieces goes
+    to the piece just before the later one, which was not found itself.
     """
     if "".join(pieces) == text:
         return list(pieces)
@@ -143,8 +143,8 @@ def spread_text(text: str, pieces: Sequence[str]) -> list[str]:
 
 
 def _find(text: str, piece: str, start: int, *, is_first: bool, is_next: bool) -> tuple[int, int]:
-    """Where a piece stands and how long it is there; directly at `start` if `is_next`."""
-    # The first piece of a text may have a space in front that belongs to the vocabulary, not to the text.
+    """Return the index and length of a piece in the text, or (-1, 0). `is_next` only accepts it exactly at `start`."""
+    # The first piece may begin with a space that belongs to the vocabulary, not to the text.
     for form in (piece, piece.removeprefix(" ")) if is_first else (piece,):
         if form.strip("\ufffd"):
             found = (

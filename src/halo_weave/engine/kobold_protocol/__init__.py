@@ -1,1 +1,1 @@
-"""The messages of the Kobold protocol with attention, shared by our client and our server; docs/wire-protocol.md."""
+"""The messages of the Kobold protocol with attention, shared by our client and server; see docs/wire-protocol.md."""

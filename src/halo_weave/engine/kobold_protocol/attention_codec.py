@@ -1,4 +1,4 @@
-"""Attention on the wire: base64 of float32, one row over the context or one per layer and head."""
+"""Encodes attention as base64 of float32: one row over the context, or one per layer and head."""
 
 import base64
 import binascii
@@ -27,7 +27,7 @@ class AttentionPayload(msgspec.Struct, frozen=True):
 
 
 class UnusableAttention(Exception):
-    """`reason` is one word, under which the loss is counted."""
+    """`reason` is the one-word key under which the loss is counted."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"The attention is not valid: {reason}.")
@@ -35,7 +35,7 @@ class UnusableAttention(Exception):
 
 
 def encode_attention(attention: Attention) -> AttentionPayload:
-    """[tokens] travels as aggregated, [layers, heads, tokens] as per_layer."""
+    """Encode [tokens] as aggregated, [layers, heads, tokens] as per_layer."""
     return AttentionPayload(
         format="per_layer" if attention.ndim >= 3 else "aggregated",
         shape=list(attention.shape),
@@ -47,7 +47,7 @@ def encode_attention(attention: Attention) -> AttentionPayload:
 
 
 def decode_array(payload: object) -> Attention:
-    """The array as it was sent, whatever it holds."""
+    """Return the array as sent, without checking its values."""
     try:
         message = msgspec.convert(payload, AttentionPayload)
     except msgspec.ValidationError as error:
@@ -66,9 +66,9 @@ def decode_array(payload: object) -> Attention:
 
 
 def decode_attention(payload: object, tokens: int, choice: AttentionChoice, *, is_chosen: bool) -> Attention:
-    """Attention over a context of `tokens` as `choice` wants it.
+    """Decode attention over a context of `tokens` and reduce it as `choice` asks.
 
-    `is_chosen` if the server was told the choice and has already taken the layers and heads.
+    Set `is_chosen` if the server knows the choice and has already selected the layers and heads.
     """
     if payload is None:
         raise UnusableAttention("missing")
@@ -84,7 +84,7 @@ def decode_attention(payload: object, tokens: int, choice: AttentionChoice, *, i
 
 
 def wants_layers(choice: AttentionChoice) -> bool:
-    """Whether the choice can only be made from the attention of single layers and heads."""
+    """Whether the choice needs the attention of single layers and heads."""
     return choice != AttentionChoice()
 
 

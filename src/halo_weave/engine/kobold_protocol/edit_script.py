@@ -1,8 +1,8 @@
-"""The difference between two contexts as it travels.
+"""Encodes the difference between two contexts as an edit script.
 
-A script is a list of edits [index in the old list, tokens to remove there, runs to insert there], in ascending order. A
-run is [first position, ids] for tokens at consecutive positions; positions are decimal text, because they have no upper
-limit and JSON numbers do.
+A script is a list of edits [index in the old list, number of tokens to remove there, runs to insert there], in
+ascending order. A run is [first position, ids] for tokens at consecutive positions. Positions are decimal strings,
+because they have no upper limit and JSON numbers do.
 """
 
 from collections.abc import Iterable, Sequence
@@ -41,7 +41,7 @@ def read_position(text: str) -> int:
 
 
 def script_between(old: Sequence[Placed], new: Sequence[Placed]) -> list[EditStep]:
-    """What turns `old` into `new`; both are in ascending order of position."""
+    """Return the script that turns `old` into `new`; both are in ascending order of position."""
     changes = difference(old, new)
     edits: list[EditStep] = []
     old_end = new_end = 0
@@ -53,7 +53,7 @@ def script_between(old: Sequence[Placed], new: Sequence[Placed]) -> list[EditSte
 
 
 def apply_script(old: Sequence[Placed], edits: Iterable[EditStep]) -> list[Placed]:
-    """The list that the script makes of `old`. A script that does not fit is refused."""
+    """Apply a script to `old`. Raises InputError if it does not fit."""
     new: list[Placed] = []
     end = 0
     for index, remove_count, runs in edits:

@@ -1,7 +1,7 @@
-"""The messages of the Kobold protocol with attention, and those of our extensions to it.
+"""The messages of the Kobold protocol with attention, and those of our extensions.
 
-Requests keep the names of stock KoboldCPP; fields that we do not know are skipped. What we add to an answer of the
-protocol stands under the one key `halo_weave`.
+Requests use the field names of stock KoboldCPP, and unknown fields are ignored. Our additions to a standard response
+are under the single key `halo_weave`.
 """
 
 from typing import Literal
@@ -64,7 +64,7 @@ class StockDetokenizeReply(msgspec.Struct, frozen=True):
 
 
 class TokenCountRequest(msgspec.Struct, frozen=True):
-    """`special` puts the model's start sign first, as stock does unless told otherwise."""
+    """`special` puts the model's BOS token first, which is the stock default."""
 
     prompt: str
     special: bool = True
@@ -76,7 +76,7 @@ class TokenCountReply(msgspec.Struct, frozen=True):
 
 
 _DEFAULTS = GenerationSettings()
-# GenerationSettings under stock names, so that a refusal names the field as it was sent.
+# GenerationSettings under stock names, so error messages name the field as it was sent.
 _StockSettings = msgspec.defstruct(
     "_StockSettings",
     [(field.name, field.type, field.default) for field in msgspec.structs.fields(GenerationSettings)],
@@ -85,7 +85,7 @@ _StockSettings = msgspec.defstruct(
 
 
 class GenerateRequest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One of `prompt`, `input_ids` and `context_id` says what to continue; a negative seed means any."""
+    """One of `prompt`, `input_ids` and `context_id` is the text to continue. A negative seed means random."""
 
     prompt: str | None = None
     input_ids: list[int] | None = None
@@ -109,7 +109,7 @@ class GenerateRequest(msgspec.Struct, frozen=True, omit_defaults=True):
         self.settings()
 
     def settings(self) -> GenerationSettings:
-        """Raises msgspec.ValidationError, already when a request is read, if a value is out of its range."""
+        """Raises msgspec.ValidationError if a value is out of range; decoding a request already checks this."""
         sent = {name: getattr(self, name) for name in _StockSettings.__struct_encode_fields__}
         if self.sampler_seed is not None and self.sampler_seed < 0:
             del sent["sampler_seed"]
@@ -117,7 +117,7 @@ class GenerateRequest(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def sampling_fields(settings: GenerationSettings) -> dict[str, object]:
-    """A generation's settings under their stock names."""
+    """Return generation settings under their stock names."""
     fields: dict[str, object] = msgspec.to_builtins(_StockSettings(*msgspec.structs.astuple(settings)))
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -129,7 +129,7 @@ class AbortRequest(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class OpenContextRequest(msgspec.Struct, frozen=True):
-    """`attention` null switches the reporting off."""
+    """`attention: null` turns off attention reporting."""
 
     attention: AttentionChoice | None = AttentionChoice()
 
@@ -141,7 +141,7 @@ class OpenContextReply(msgspec.Struct, frozen=True):
 
 
 class SyncRequest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Either `edits` against `revision`, or all `tokens`."""
+    """Has either `edits` against `revision`, or all `tokens`."""
 
     context_id: str
     revision: int | None = None
@@ -153,7 +153,7 @@ class SyncRequest(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """Attention of the tokens that were read: their places in the wanted context, and a row for each."""
+    """Attention of the decoded tokens: their indices in the wanted context, and one row for each."""
 
     read: list[int]
     attention: AttentionPayload
@@ -190,7 +190,7 @@ class TokenExtras(msgspec.Struct, frozen=True):
 
 
 class TokenEvent(msgspec.Struct, frozen=True, tag="token", tag_field="type"):
-    """`halo_weave` only on the last token, if the generation ends with one."""
+    """`halo_weave` is set only on the last token, if the generation ends with one."""
 
     token: TokenText
     request_id: RequestId
@@ -199,7 +199,7 @@ class TokenEvent(msgspec.Struct, frozen=True, tag="token", tag_field="type"):
 
 
 class DoneExtras(msgspec.Struct, frozen=True):
-    """`text` came after the last token; `edits` turn the context before the generation into the one of `revision`."""
+    """`text` follows the last token; `edits` turn the context before the generation into the one at `revision`."""
 
     finish_reason: FinishReason
     text: str = ""
@@ -241,7 +241,7 @@ class ModelExtras(msgspec.Struct, frozen=True):
 
 
 class ModelInfo(msgspec.Struct, frozen=True):
-    """The rope fields are part of the protocol; an engine does not tell them, so our server sends null."""
+    """The rope fields are part of the protocol, but engines do not report them, so our server sends null."""
 
     result: str = ""
     model_name: str = ""
@@ -294,7 +294,7 @@ def info_of(facts: ModelFacts) -> ModelInfo:
 
 
 def facts_of(info: ModelInfo, *, context: int, attention: Ability, template: ChatTemplate | None = None) -> ModelFacts:
-    """`context`, `attention` and `template` are what was found out about a server that does not tell all by itself."""
+    """`context`, `attention` and `template` fill in what the server does not report itself."""
     extras = info.halo_weave
     usable = extras.usable_context if extras else context
     return ModelFacts(

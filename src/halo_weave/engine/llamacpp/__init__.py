@@ -1,5 +1,5 @@
 """The engine that runs a GGUF model in this process, through llama.cpp's C interface.
 
-`engine` opens a model, `context` is one conversation in it, `editing` changes what a context holds, `attention` reads
-what the model looks at, `kept_rows` keeps the state of what left. `library` and `layout` know the C side.
+`engine` opens a model, `context` is one conversation with it, `editing` changes the tokens in a context, `attention`
+reads the model's attention, and `kept_rows` keeps the state of removed text. `library` and `layout` wrap the C side.
 """

@@ -1,8 +1,8 @@
-"""Listening to the model while it computes: which cells it looks at, and which cells new tokens went to.
+"""Taps the model's graph while it computes, to find which cells it attends to and which cells new tokens went to.
 
-Two kinds of nodes of its graph matter: the softmax of each layer's attention, whose values must be copied at the moment
-they are there (their buffers are reused), and the node that writes new keys into the cache, which tells the cell of
-each new token. Columns of attention are cells of the cache, not positions.
+Two kinds of graph nodes matter. The softmax of each layer's attention must be copied as soon as it is computed, because
+its buffer is reused. The node that writes new keys into the cache gives the cell of each new token. Columns of
+attention are cells of the cache, not positions.
 """
 
 import ctypes as ct
@@ -18,7 +18,7 @@ from halo_weave.engine.protocol import Attention, AttentionChoice
 
 Cells = NDArray[np.int64]
 Listen = Literal["cells", "last", "all"]
-"""To the new tokens' cells only; also to the last token's attention; to the attention of all tokens of the batch."""
+"""Record only the new tokens' cells; also the last token's attention; also the attention of all tokens of the batch."""
 
 _SOFTMAX_NAME = b"kq_soft_max-"
 _FIRST_SOFTMAX_NAME = _SOFTMAX_NAME + b"0"
@@ -27,10 +27,10 @@ _CELLS_PER_BLOCK = 256
 
 
 class AttentionTap:
-    """One per context; `callback` and `user_data` go into the context's parameters, and the tap must outlive it."""
+    """One per context. `callback` and `user_data` go into the context's parameters, and the tap must outlive it."""
 
     def __init__(self, model: Model, choice: AttentionChoice, *, cells: int) -> None:
-        """`cells`: how many cells the cache of the context has at the most."""
+        """`cells` is the largest number of cells that the context's cache can have."""
         library = model.library
         self._c = library.c
         self._choice = choice
@@ -56,9 +56,9 @@ class AttentionTap:
         self.user_data = self._recorder.user_data
 
     def start(self, listen: Listen) -> None:
-        """Begin to listen to one call of decode."""
+        """Begin to record one decode call."""
         self._listen = listen
-        # The attention of many tokens is too large to be written down; it is reduced layer by layer as it comes.
+        # The attention of many tokens is too large to record, so the callback reduces it layer by layer.
         self._recorder.start(wants_attention=listen != "cells", hand_on=listen == "all")
         self._cells = []
         self._rows = []
@@ -67,7 +67,7 @@ class AttentionTap:
         self._failure = None
 
     def finish(self) -> None:
-        """End listening: the decode is over."""
+        """Collect the records after the decode call."""
         for record in self._recorder.records():
             if record.tensor.name == _FIRST_SOFTMAX_NAME:
                 self._take_all_layers(record)
@@ -80,15 +80,15 @@ class AttentionTap:
             raise self._failure
 
     def cells(self) -> Cells:
-        """Where the tokens of the batch went, in their order."""
+        """The cells of the batch's tokens, in order."""
         return np.concatenate(self._cells) if self._cells else np.empty(0, dtype=np.int64)
 
     def visible(self) -> Cells | None:
-        """The cells that the last token could look at, in ascending order; None if the model did not tell."""
+        """The cells visible to the last token, in ascending order; None if the model did not report them."""
         return self._visible
 
     def rows(self) -> Attention | None:
-        """Attention by cell: [tokens, cells], or [tokens, layers, heads, cells] if nothing is reduced."""
+        """Attention by cell: [tokens, cells], or [tokens, layers, heads, cells] without reduction."""
         if self._last_row is not None:
             return self._last_row[None]
         if not self._rows or not all(rows.is_complete for rows in self._rows):
@@ -98,7 +98,7 @@ class AttentionTap:
         return np.concatenate([widened(part, width) for part in parts]) if len(parts) > 1 else parts[0]
 
     def _on_node(self, address: int, ask: bool, _user_data: object) -> bool:
-        # An exception must not leave a C callback, and False as second answer would abort the computation.
+        # An exception must not escape from a C callback, and False for a computed node would abort the computation.
         try:
             tensor = Tensor.from_address(address)
             if not ask:
@@ -117,7 +117,7 @@ class AttentionTap:
         return False
 
     def _take_all_layers(self, first: GraphRecord) -> None:
-        """The last token's row, from the records of all layers at once."""
+        """Take the last token's row from the records of all layers at once."""
         stacked = self._recorder.stacked(first)
         if stacked is None or len(stacked) != self._layer_count or self._recorder.is_incomplete:
             return
@@ -141,20 +141,20 @@ class AttentionTap:
             count = tokens if self._listen == "all" else 1
             self._rows.append(_Rows(self._choice, len(self._layers), count, heads, cells))
         elif not self._rows:
-            return  # the first layer has no attention, and so there is no row over all layers
+            return  # the first layer has no attention, so no row can cover all layers
         index = self._layers.get(layer)
         if index is not None and tensor.type == TYPE_F32:
             values = data.view(np.float32).reshape(heads, tokens, cells)
             self._rows[-1].add(index, values if self._listen == "all" else values[:, -1:])
 
     def _take_mask(self, mask: Tensor, data: NDArray[np.uint8]) -> None:
-        """The mask has a row for each token of the batch, and a 0 for each cell that the token can look at."""
+        """Read the mask, which has a row per token of the batch and a 0 for each cell that the token can attend to."""
         width = {TYPE_F32: 4, TYPE_F16: 2}.get(mask.type)
         if width is not None and self._listen == "last":
             self._visible = np.flatnonzero(data.view(f"u{width}")[: mask.ne[0]] == 0)
 
     def _bytes(self, tensor: Tensor) -> NDArray[np.uint8]:
-        """The tensor's bytes, as a view where they are in main memory; valid only inside the callback."""
+        """The tensor's bytes, as a view if they are in main memory. Valid only inside the callback."""
         size = tensor.ne[3] * tensor.nb[3]
         if tensor.buffer and not self._c.ggml_backend_buffer_is_host(tensor.buffer):
             copied = np.empty(size, dtype=np.uint8)
@@ -164,13 +164,13 @@ class AttentionTap:
 
 
 def widened(rows: Attention, width: int) -> Attention:
-    """Rows with zeros behind them up to `width` cells: cells that were not there were not looked at."""
+    """Pad rows with zeros up to `width` cells: a cell that did not exist yet got no attention."""
     missing = width - rows.shape[-1]
     return np.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(0, missing)]) if missing > 0 else rows
 
 
 class _Rows:
-    """Rows of one sub-batch's tokens, reduced layer by layer: those of all layers would be too large to hold."""
+    """Rows of one sub-batch's tokens, reduced layer by layer because those of all layers would not fit in memory."""
 
     def __init__(self, choice: AttentionChoice, layers: int, tokens: int, heads: int, cells: int) -> None:
         self._choice = choice
@@ -203,7 +203,7 @@ class _Rows:
 
 
 def _capacity(model: Model, cells: int) -> int:
-    """Bytes for what one token's step writes down; the cache is looked at in blocks of cells."""
+    """Return the bytes that the records of one token's step need. The cache is read in blocks of cells."""
     blocks = -(-cells // _CELLS_PER_BLOCK) * _CELLS_PER_BLOCK
     mask_and_cells = 1_000_000
     return model.layers * (model.heads * blocks * 4 + ct.sizeof(Tensor)) + mask_and_cells + 64 * blocks * 4

@@ -1,7 +1,7 @@
-"""One computation of llama.cpp: decoding batches, and moving the rows of its cache about.
+"""One llama.cpp context: decodes batches and moves the rows of its cache.
 
-Places are compact: token i of a context stands at place i, whatever its absolute position. Tokens belong to sequences;
-the context itself is MAIN, and the others are for work in progress and empty between calls.
+Places are consecutive: token i of a context is at place i, whatever its absolute position. Tokens belong to sequences.
+MAIN is the context itself; the others hold work in progress and are empty between calls.
 """
 
 import ctypes as ct
@@ -31,7 +31,7 @@ class Computation:
         params.n_ctx = cells
         params.n_batch = params.n_ubatch = BATCH_TOKENS
         params.n_seq_max = 3
-        params.kv_unified = True  # a partial copy between sequences ends the process otherwise
+        params.kv_unified = True  # otherwise a partial copy between sequences aborts the process
         params.n_threads = params.n_threads_batch = threads
         params.flash_attn_type = FLASH_ATTENTION_AUTO if flash_attention else FLASH_ATTENTION_OFF
         if tap is not None:
@@ -47,7 +47,7 @@ class Computation:
 
     @property
     def has_memory(self) -> bool:
-        """Whether a token can build on those read before; not so for models that take a text as a whole."""
+        """Whether a token can build on those decoded before. False for models that read a text as a whole."""
         return bool(self._memory)
 
     @property
@@ -57,9 +57,9 @@ class Computation:
     def decode(
         self, ids: Sequence[int], place: int, sequence: int, listen: Listen = "cells", *, all_logits: bool = False
     ) -> None:
-        """Compute one batch of tokens from `place` on, which is the first free place of the sequence.
+        """Decode one batch of tokens, starting at `place`, the first free place of the sequence.
 
-        `all_logits` gives those of every token, not of the last one alone.
+        `all_logits` computes logits for every token instead of only the last.
         """
         if self._tap is not None:
             self._tap.start(listen)
@@ -70,7 +70,7 @@ class Computation:
             self._tap.finish()
 
     def logits(self, token: int = -1) -> NDArray[np.float32]:
-        """Of the last decoded token, or of another of its batch if all were asked for; copied."""
+        """Return a copy of the logits of the last decoded token, or of another of its batch after `all_logits`."""
         pointer = self._c.llama_get_logits_ith(self._address, token)
         return np.ctypeslib.as_array(pointer, (self._model.vocabulary.size,)).copy()
 
@@ -84,18 +84,18 @@ class Computation:
         self._c.llama_memory_seq_cp(self._memory, source, target, start, end)
 
     def shift(self, sequence: int, start: int, end: int, by: int) -> None:
-        """Move tokens to other places; the keys follow at the next decode, so a decode must come before a save."""
+        """Move tokens to other places. The keys follow at the next decode, so decode before saving."""
         self._c.llama_memory_seq_add(self._memory, sequence, start, end, by)
 
     def fill_from_first_cell(self) -> None:
-        """Let the next tokens go to the lowest free cells.
+        """Make the next tokens go to the lowest free cells.
 
-        The search for free cells begins where the last one ended; any shift, even of no token, sends it to the start.
+        The search for free cells starts where the last search ended. Any shift, even of no tokens, resets it.
         """
         self.shift(MAIN, _BEYOND_ALL_PLACES, -1, 1)
 
     def save(self, start: int, end: int) -> NDArray[np.uint8]:
-        """The state of the places [start, end) of the context, in the order of their cells."""
+        """Return the state of the places [start, end) of MAIN, in the order of their cells."""
         self.copy(MAIN, RESTORATION, start, end)
         blob = np.empty(self._c.llama_state_seq_get_size(self._address, RESTORATION), dtype=np.uint8)
         size = self._c.llama_state_seq_get_data(self._address, blob.ctypes.data, blob.nbytes, RESTORATION)
@@ -103,7 +103,7 @@ class Computation:
         return blob[:size]
 
     def restore(self, blob: NDArray[np.uint8]) -> bool:
-        """Put a saved state into RESTORATION, at the places it had; False if there is no room for it."""
+        """Load a saved state into RESTORATION, at its original places. Returns False if it does not fit."""
         size = self._c.llama_state_seq_set_data(self._address, blob.ctypes.data, blob.nbytes, RESTORATION)
         return bool(size == blob.nbytes)
 
@@ -114,7 +114,7 @@ class Computation:
 
 
 class _Batch:
-    """The arrays of a batch, filled again for each call."""
+    """The arrays of a batch, reused for each call."""
 
     def __init__(self) -> None:
         self._ids = np.zeros(BATCH_TOKENS, dtype=np.int32)

@@ -1,7 +1,7 @@
-"""A context of llama.cpp that can be edited: removing, moving, restoring and inserting instead of reading again.
+"""An editable llama.cpp context: removes, moves, restores and inserts tokens instead of reading everything again.
 
-Editing is not reading again: tokens that stay were computed while the removed text was there and never saw what was
-inserted before them. `sync(clean=True)` is for when that must not be.
+Editing is not the same as reading again. The remaining tokens were computed while the removed text was present, and
+they never saw text that was inserted before them. Use `sync(clean=True)` where that is not acceptable.
 """
 
 import itertools
@@ -28,7 +28,7 @@ from halo_weave.text.characters import texts_of_pieces
 
 _owners = itertools.count()
 _LOGITS_AT_ONCE = 64
-"""Those of a whole batch would take a hundred megabytes."""
+"""The logits of a whole batch would take a hundred megabytes."""
 
 
 class LlamaContext:
@@ -120,7 +120,7 @@ class LlamaContext:
         return [Token(token_id, text) for token_id, text in zip(previewed, texts, strict=True)]
 
     def log_probabilities(self, token_ids: Sequence[int]) -> NDArray[np.float64]:
-        """How likely each of these tokens is to follow what stands before it; changes nothing."""
+        """Return the log probability of each of these tokens after the text before it, without changing the context."""
         ids = list(token_ids)
         self._require_known(ids)
         with self._lock:
@@ -141,7 +141,7 @@ class LlamaContext:
         return np.array([_log_probability(row, token) for row, token in zip(rows, ids, strict=False)])
 
     def logits(self) -> NDArray[np.float32]:
-        """For every token of the vocabulary, how much it suits to come next."""
+        """Return the logits of the next token."""
         if self._settled is None:
             raise InputError("The context is empty; there is nothing to continue.")
         return self._settled.logits
@@ -183,7 +183,7 @@ class LlamaContext:
         return report
 
     def _fall_back_to(self, held: Held) -> None:
-        """After a broken edit: go on from what it says is whole, which has no logits to continue with yet."""
+        """After a failed edit, continue from the tokens that the edit says are intact. They have no logits yet."""
         self._held = held
         if held.tokens:
             self._computation.remove(MAIN, len(held.tokens))
@@ -191,7 +191,7 @@ class LlamaContext:
             self._computation.clear()
 
     def _forget(self) -> None:
-        """Forget the context and all rows kept of it."""
+        """Clear the context and all of its kept rows."""
         self._kept.forget(self._owner)
         self._computation.clear()
         self._held = NOTHING
@@ -239,7 +239,7 @@ class LlamaContext:
         return self._settled
 
     def _preview(self, ids: list[int], count: int, cancellation: Cancellation) -> list[int]:
-        """Read on in a sequence of its own where there is one, else in the context itself, which is then read again."""
+        """Decode in a separate sequence if possible. Otherwise decode in the context itself, then restore it."""
         before = self._held
         sequence = INSERTION if self._editor.is_editable else MAIN
         if sequence == INSERTION:
@@ -252,7 +252,7 @@ class LlamaContext:
             elif not (self._editor.can_drop_tail and self._computation.remove(MAIN, len(before.tokens))):
                 self._forget()
                 if before.tokens:
-                    # A cancelled preview, too, leaves the context as it was.
+                    # A cancelled preview must also leave the context as it was.
                     self._edit(before.tokens, observe=False, cancellation=Cancellation())
 
     def _likeliest(self, ids: list[int], count: int, sequence: int, cancellation: Cancellation) -> Iterator[int]:

@@ -1,9 +1,9 @@
-"""Making a computation hold a wanted list of tokens by editing what it holds.
+"""Edits a computation until it holds a wanted list of tokens.
 
-The order of the steps matters. Rows are saved before anything moves, because a save takes keys as they are and a move
-changes them only at the next decode. All that stays is moved to its new place at once. What was kept is put back before
-anything is decoded, so that decoded text can see it; decoding goes from left to right. The last token is always decoded
-by itself: it gives the logits to go on with, carries out the moves, and shows by its mask that the cells are as known.
+The order of the steps matters. Rows are saved before anything moves, because a save reads the keys as they are and a
+move changes them only at the next decode. All remaining tokens then move to their new places at once. Kept rows are
+restored before anything is decoded, so decoded text can see them. Decoding goes from left to right. The last token is
+always decoded by itself: it yields the logits to continue with, carries out the moves, and its mask confirms the cells.
 """
 
 from collections.abc import Iterator
@@ -22,22 +22,22 @@ from halo_weave.errors import EngineError
 
 _OBSERVED_BATCH = 64
 _FEWEST_KEPT = 4
-"""Shorter runs are as quickly read as restored."""
+"""Shorter runs are as fast to decode as to restore."""
 
 
 class CellsUnknown(EngineError):
-    """The cells of the cache are not where they were expected: what it holds must be read again."""
+    """The cells of the cache are not where we expected them, so the context must be read again."""
 
 
 class Held(NamedTuple):
-    """What a computation holds: token i stands at place i, in cell `cells[i]`."""
+    """The content of a computation: token i is at place i, in cell `cells[i]`."""
 
     tokens: list[Placed]
     cells: Cells
 
 
 class Settled(NamedTuple):
-    """What the last token gave: logits for the next one, and its attention over the tokens held."""
+    """The result of decoding the last token: logits for the next one, and its attention over all tokens held."""
 
     logits: NDArray[np.float32]
     attention: Attention | None
@@ -47,7 +47,7 @@ NOTHING = Held([], np.empty(0, dtype=np.int64))
 
 
 class Editor:
-    """What editing needs beside the computation itself; one per context."""
+    """The parts that editing needs; one per context."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Editor:
         self.can_drop_tail = can_drop_tail
 
     def settle(self, held: Held, last: Placed, *, after_edit: bool = False) -> tuple[Held, Settled]:
-        """Decode one token behind what is held; after an edit, see whether the cells are as expected."""
+        """Decode one token after those held. After an edit, also check that the cells are as expected."""
         place = len(held.tokens)
         self.computation.decode([last.token_id], place, MAIN, "last")
         held = Held([*held.tokens, last], np.append(held.cells, self.new_cells(place, 1)))
@@ -80,9 +80,9 @@ class Editor:
         return held, Settled(self.computation.logits(), attention)
 
     def new_cells(self, place: int, count: int) -> Cells:
-        """The cells of the tokens just decoded."""
+        """Return the cells of the tokens just decoded."""
         if self.tap is None or not self.is_editable:
-            return np.arange(place, place + count)  # nothing is ever moved, or nobody wants to know
+            return np.arange(place, place + count)  # cells never move, or there is no tap that needs them
         cells = self.tap.cells()
         if len(cells) != count:
             raise CellsUnknown(f"The model reported the cells of only {len(cells)} of {count} tokens.")
@@ -95,7 +95,7 @@ class Editor:
 
 
 class ContextEdit:
-    """One edit under way. `held` is what can be relied on if it is broken off."""
+    """One edit in progress. If it fails, `held` has the tokens that are still valid."""
 
     def __init__(
         self, editor: Editor, old: Held, wanted: list[Placed], *, observe: bool, cancellation: Cancellation
@@ -113,7 +113,7 @@ class ContextEdit:
         self.held = old
 
     def run(self) -> tuple[SyncReport, Settled]:
-        """Edit until the wanted tokens, one at least, are held."""
+        """Edit until the wanted tokens are held. There must be at least one."""
         old, self.held = self.held, NOTHING
         changes = difference(old.tokens, self._wanted)
         removed = sum(end - start for start, end in changes.removed)
@@ -148,7 +148,7 @@ class ContextEdit:
                 self._editor.kept.keep(self._editor.owner, Rows(tuple(old.tokens[start:end]), start, order, blob))
 
     def _move(self, old: Held, changes: Difference) -> None:
-        """Remove what goes, and move what stays: first all runs that move left, then those that move right."""
+        """Remove and move tokens: first the runs that move left, then those that move right."""
         for start, end in changes.removed:
             self._computation.remove(MAIN, start, end)
         runs = changes.kept
@@ -159,7 +159,7 @@ class ContextEdit:
             self._cells[run.new : run.new + run.length] = old.cells[run.old : run.old + run.length]
 
     def _keep_beginning(self, old: Held, changes: Difference) -> Difference:
-        """For models that cannot be edited: keep the beginning that is the same, and read the rest."""
+        """Keep the common beginning and read the rest, for models that cannot be edited."""
         same = changes.kept[0].length if changes.kept and changes.kept[0][:2] == (0, 0) else 0
         same = min(same, len(self._wanted) - 1)
         if same < len(old.tokens) and not (self._editor.can_drop_tail and self._computation.remove(MAIN, same)):
@@ -170,7 +170,7 @@ class ContextEdit:
         return Difference([KeptRun(0, 0, same)], [], rest)
 
     def _restore(self, inserted: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-        """Put back all rows that were kept; the runs that were not are given back."""
+        """Restore all kept rows; yield the runs that must be decoded."""
         kept, owner = self._editor.kept, self._editor.owner
         for start, end in inserted:
             unread = place = start
@@ -211,7 +211,7 @@ class ContextEdit:
         return True
 
     def _read(self, start: int, end: int) -> None:
-        """Decode a run of wanted tokens; between others, in a sequence of its own that holds all before it."""
+        """Decode a run of wanted tokens; a run between others in a separate sequence that holds all before it."""
         is_tail = bool(np.all(self._cells[end:] < 0))
         sequence = MAIN if is_tail else INSERTION
         if not is_tail:
@@ -230,7 +230,7 @@ class ContextEdit:
             self._computation.remove(INSERTION, -1)
 
     def _require_going_on(self, place: int) -> None:
-        """Break off if asked to; what stands before `place` can be relied on if nothing stands behind it."""
+        """Raise EngineStopped if cancelled. Tokens before `place` are valid if none follow and no moves are pending."""
         if self._cancellation.is_cancelled:
             if np.all(self._cells[place:] < 0) and not self._has_moves_to_carry_out:
                 self.held = Held(self._wanted[:place], self._cells[:place])
@@ -241,7 +241,7 @@ class ContextEdit:
             self._observed.append((place, rows[:count]))
 
     def _reading(self) -> tuple[NDArray[np.int64] | None, Attention | None]:
-        """The observed rows over the wanted tokens; cells that a row did not have yet were not looked at."""
+        """Return the observed rows over the wanted tokens. A cell that did not exist yet got no attention."""
         if not self._observed:
             return None, None
         width = int(self._cells.max()) + 1
@@ -253,7 +253,7 @@ class ContextEdit:
 
 
 def _without_last(changes: Difference, count: int) -> Difference:
-    """The same changes, but the last wanted token is always removed, to be decoded anew."""
+    """Return the same changes without the last wanted token, which is always decoded again."""
     kept, removed, inserted = list(changes.kept), list(changes.removed), list(changes.inserted)
     if inserted and inserted[-1][1] == count:
         start, end = inserted.pop()
@@ -269,7 +269,7 @@ def _without_last(changes: Difference, count: int) -> Difference:
 
 
 def _lowest_free(occupied: Cells, count: int) -> Cells:
-    """The lowest cells that are free: `count` of them, in ascending order."""
+    """Return the `count` lowest free cells, in ascending order."""
     is_free = np.ones(len(occupied) + count, dtype=bool)
     is_free[occupied[occupied < len(is_free)]] = False
     return np.flatnonzero(is_free)[:count]

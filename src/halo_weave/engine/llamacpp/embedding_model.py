@@ -1,4 +1,4 @@
-"""A GGUF embedding model run by llama.cpp: token ids in, one pooled vector per sequence out."""
+"""A GGUF embedding model run by llama.cpp: takes texts and returns one pooled vector for each."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from halo_weave.engine.llamacpp.library import Library, default_threads, load_li
 from halo_weave.engine.llamacpp.model import Model
 from halo_weave.errors import EmbedderError, EngineUnavailable
 
-# Attention within a batch costs the square of its tokens, so several small batches are faster than one large one.
+# The cost of attention grows with the square of a batch's tokens, so several small batches beat one large one.
 _BATCH_TOKENS = 512
 _BATCH_SEQUENCES = 64
 _LONGEST_SEQUENCE = 2048
@@ -22,9 +22,9 @@ _POOLING_RANK = 4
 
 
 class EmbeddingModel:
-    """`max_tokens` limits a sequence, special tokens included; 0 takes what the model was trained on, up to 2,048.
+    """`max_tokens` limits a sequence, including special tokens; 0 means the trained context, up to 2,048.
 
-    Calls from several threads wait for each other.
+    Thread-safe; calls run one at a time.
     """
 
     def __init__(self, path: Path, *, max_tokens: int = 0, threads: int = 0, gpu_layers: int = -1) -> None:
@@ -47,13 +47,13 @@ class EmbeddingModel:
             raise
 
     def tokenize(self, text: str) -> list[int]:
-        """Ids with the model's special tokens around them; without any limit."""
+        """Return all ids of a text, including the model's special tokens."""
         with self._lock:
             self._require_open()
             return self._model.vocabulary.ids(text, framed=True)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """One vector per text, as the model pools it, not yet brought to length 1."""
+        """Return one vector per text, as pooled by the model, not normalised."""
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         with self._lock:
             self._require_open()
@@ -86,7 +86,7 @@ class EmbeddingModel:
 
     def _open_context(self, path: Path, threads: int, pooling: int) -> int:
         parameters = self._c.llama_context_default_params()
-        # Attention that looks both ways needs all tokens of a sequence in one physical batch.
+        # Bidirectional attention needs all tokens of a sequence in one physical batch.
         parameters.n_ctx = parameters.n_batch = parameters.n_ubatch = self._batch_tokens
         parameters.n_seq_max = _BATCH_SEQUENCES
         parameters.n_outputs_max_per_seq = 0
@@ -101,14 +101,14 @@ class EmbeddingModel:
         return context
 
     def _special_ending(self) -> list[int]:
-        """The special tokens that close every sequence, which a cut must not lose."""
+        """Return the special tokens that end every sequence; a truncated sequence must keep them."""
         bare, closed = self._model.vocabulary.ids("a"), self._model.vocabulary.ids("a", framed=True)
         if not bare or bare[-1] not in closed:
             return []
         return closed[len(closed) - closed[::-1].index(bare[-1]) :]
 
     def _cut(self, ids: list[int]) -> list[int]:
-        if not ids:  # a vocabulary without special tokens has none for an empty text
+        if not ids:  # an empty text in a vocabulary without special tokens
             return [self._model.vocabulary.special_tokens.eos or 0]
         if len(ids) <= self.max_tokens:
             return ids
@@ -150,7 +150,7 @@ def _fill(batch: Any, sequences: list[list[int]]) -> None:
 
 
 def _batches(lengths: Sequence[int], tokens: int) -> Iterator[range]:
-    """Neighbouring sequences that fit into one batch together."""
+    """Yield ranges of neighbouring sequences that fit into one batch together."""
     start = filled = 0
     for index, length in enumerate(lengths):
         if index > start and (filled + length > tokens or index - start == _BATCH_SEQUENCES):

@@ -16,7 +16,7 @@ from halo_weave.paths import bundled_model_path
 from halo_weave.records.tokens import Token
 
 SPARE_CELLS = 512
-"""Room beyond the usable context: for previews, and for kept rows of which only a part returns."""
+"""Cells beyond the usable context, for previews and for kept rows that return only in part."""
 
 _PROBE_CELLS = 64
 
@@ -46,7 +46,7 @@ class LlamaEngine:
         attention: AttentionChoice | None = AttentionChoice(),  # noqa: B008
         flash_attention: bool = True,
     ) -> LlamaContext:
-        """As in the protocol. Flash attention, where allowed, never has a row to look at and so excludes attention."""
+        """As in the protocol. Flash attention computes no rows to report, so it is used only if none are wanted."""
         abilities = self.facts.abilities
         cells = self.facts.usable_context + SPARE_CELLS
         tap = self._tap(attention, cells) if attention is not None and abilities.attention.available else None
@@ -93,7 +93,7 @@ class LlamaEngine:
         )
 
     def _try_abilities(self) -> Abilities:
-        """Let the model read two tokens, and see whether attention comes and keys can be moved."""
+        """Decode two tokens to find out whether attention is readable and keys can be moved."""
         tap = self._tap(AttentionChoice(), _PROBE_CELLS)
         try:
             computation = Computation(self.model, cells=_PROBE_CELLS, threads=self._threads, tap=tap)

@@ -1,7 +1,7 @@
-"""Kept rows: the model's state of text that left a context, so that it can return without being read again.
+"""Kept rows: the model's state of text removed from a context, so that the text can return without being decoded again.
 
-The store is bounded and forgets what was used least recently; the text itself is kept elsewhere, for ever. Rows belong
-to the context that computed them and are found by position and token, not by where they stood among other tokens.
+This is a bounded LRU cache; the text itself is stored elsewhere, permanently. Rows belong to the context that computed
+them. They are looked up by position and token id, not by their place among other tokens.
 """
 
 import threading
@@ -18,7 +18,7 @@ Blob = NDArray[np.uint8]
 
 
 class Rows(NamedTuple):
-    """The saved state of a run of tokens. `order` gives for each saved cell the index of its token in the run."""
+    """The saved state of a run of tokens. `order` maps each saved cell to the index of its token in the run."""
 
     tokens: tuple[Placed, ...]
     first_place: int
@@ -27,7 +27,7 @@ class Rows(NamedTuple):
 
 
 class FoundRows(NamedTuple):
-    """`length` wanted tokens are in `rows`, from its token `offset` on; `key` names the rows in the store."""
+    """`length` wanted tokens found in `rows`, starting at index `offset`; `key` identifies the rows in the cache."""
 
     key: int
     rows: Rows
@@ -63,7 +63,7 @@ class KeptRows:
             self._make_room()
 
     def find(self, owner: int, tokens: Sequence[Placed], start: int, end: int) -> FoundRows | None:
-        """Rows for as many tokens as possible of `tokens[start:end]`, beginning at `start`."""
+        """Find rows for the longest possible run of `tokens[start:end]` that begins at `start`."""
         with self._lock:
             key = self._index.get((owner, tokens[start]))
             if key is None:
@@ -80,13 +80,13 @@ class KeptRows:
             return FoundRows(key, entry.rows, offset, length)
 
     def drop(self, key: int) -> None:
-        """Forget rows, because they are back in their context or cannot be used."""
+        """Remove rows that are back in their context or cannot be used."""
         with self._lock:
             if key in self._entries:
                 self._remove(key)
 
     def forget(self, owner: int) -> None:
-        """Forget everything that a context kept."""
+        """Remove all rows of a context."""
         with self._lock:
             for key in [key for key, entry in self._entries.items() if entry.owner == owner]:
                 self._remove(key)

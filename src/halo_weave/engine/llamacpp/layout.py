@@ -1,7 +1,7 @@
-"""The structs of llama.cpp's C interface that we pass or read, as laid out in the pinned releases.
+"""The structs of llama.cpp's C interface that we use, as laid out in the pinned releases.
 
-Layouts change between releases, and a wrong one ends the process or, worse, reads nonsense. `differences` therefore
-compares what the library says of itself with what these structs read, before anything else is done.
+Layouts change between releases, and a wrong one crashes the process or, worse, reads nonsense. `differences` therefore
+compares values reported by the library with those read through our structs, before anything else happens.
 """
 
 import ctypes as ct
@@ -178,7 +178,7 @@ _CONTEXT_DEFAULTS = {
 
 
 def differences(library: Any) -> list[str]:
-    """Where the library's own values differ from what our structs read; empty if the layout is the known one."""
+    """List where the library's values differ from those read through our structs; empty if the layout matches."""
     return [
         *_wrong_values("model parameters", library.llama_model_default_params(), _MODEL_DEFAULTS),
         *_wrong_values("context parameters", library.llama_context_default_params(), _CONTEXT_DEFAULTS),

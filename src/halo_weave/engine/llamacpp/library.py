@@ -1,7 +1,7 @@
-"""Finding, loading and checking the C library of llama.cpp.
+"""Finds, loads and checks the C library of llama.cpp.
 
-It comes ready-made inside the wheel of `xllamacpp`, whose extension module exports the whole C interface, or from
-`llama-cpp-python`, which compiles it (for a GPU, say) and is preferred when installed. Neither package is imported.
+It comes prebuilt in the wheel of `xllamacpp`, whose extension module exports the whole C interface, or from
+`llama-cpp-python`, which compiles it (for a GPU, say) and is preferred if installed. Neither package is imported.
 """
 
 import ctypes as ct
@@ -19,7 +19,7 @@ from halo_weave.errors import EngineUnavailable
 
 _WARNING = 3
 _ONLY_THAT_IT_FAILED = "failed to load model"
-"""What the library says last of all when a model cannot be loaded; the line before tells why."""
+"""The library's last message when a model cannot be loaded; the line before it gives the reason."""
 
 _POINTER = ct.c_void_p
 _INTS = ct.POINTER(ct.c_int32)
@@ -101,7 +101,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
 
 
 class Library:
-    """The loaded library: `c` has the C functions with their signatures set."""
+    """The loaded library. `c` has the C functions with their signatures set."""
 
     def __init__(self, package: str, path: Path) -> None:
         self.package = package
@@ -120,13 +120,13 @@ class Library:
 
     @property
     def version(self) -> str:
-        """Version of llama.cpp and of the package that carries it."""
+        """The versions of llama.cpp and of the package that contains it."""
         own: bytes = self.c.llama_version()
         return f"llama.cpp {own.decode()} from {self.package} {self.package_version}"
 
     def operation_number(self, name: bytes) -> int:
-        """Number of a graph operation, which changes from release to release."""
-        # Behind the last name lies other memory, so the search ends with the name that is the last one.
+        """Return the number of a graph operation, which changes between releases."""
+        # Names beyond the last one are invalid memory, so the search must stop there.
         for number in range(layout.OPERATIONS):
             found = self.c.ggml_op_name(number)
             if found == name:
@@ -136,7 +136,7 @@ class Library:
         raise EngineUnavailable(f"{self.version} has no operation {name.decode()}.")
 
     def last_complaint(self) -> str:
-        """What the library last warned of, for an error message; empty if nothing."""
+        """Return the library's last warning, for an error message; empty if there is none."""
         return self._complaints[-1] if self._complaints else ""
 
     def forget_complaints(self) -> None:
@@ -150,13 +150,13 @@ class Library:
 
 @functools.cache
 def load_library() -> Library:
-    """The library, loaded once per process."""
+    """Return the library, which is loaded once per process."""
     package, path = _find()
     return Library(package, path)
 
 
 def default_threads() -> int:
-    """All cores of a small machine; half of the threads of a larger one, whose cores are mostly counted twice."""
+    """All cores of a small machine; half the hardware threads of a larger one, since most cores have two."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return available if available <= 4 else available // 2
 
@@ -178,10 +178,10 @@ def _find() -> tuple[str, Path]:
 
 
 def _share_processors() -> None:
-    """Let the library's threads wait for each other for a short time before they sleep.
+    """Make the library's threads spin only briefly before they sleep.
 
-    By default they spin for about a millisecond. Where anything else wants the processors, the thread that is waited
-    for is then kept from running by those that wait: two models side by side on two cores became many times slower.
+    By default they spin for about a millisecond. When something else needs the processors, the spinning threads then
+    keep the thread that they wait for from running: two models on two cores became many times slower.
     """
     if "OMP_WAIT_POLICY" not in os.environ:
         os.environ.setdefault("GOMP_SPINCOUNT", "1000")

@@ -1,4 +1,4 @@
-"""A model file loaded by llama.cpp, and what it says of itself."""
+"""A model file loaded by llama.cpp, and its properties."""
 
 import ctypes as ct
 import os
@@ -33,7 +33,7 @@ class Model:
 
     @property
     def name(self) -> str:
-        """The file's name, by which people know a model; names inside the files are often those of training runs."""
+        """The file's name, by which people know a model. The name inside the file is often that of a training run."""
         return self.path.stem
 
     @property
@@ -62,7 +62,7 @@ class Model:
         return bool(c.llama_model_is_recurrent(self.address) or c.llama_model_is_hybrid(self.address))
 
     def metadata(self, key: str) -> str:
-        """A value from the file's metadata as text; empty if it is not there."""
+        """Return a value of the file's metadata as text; empty if it is missing."""
         buffer = ct.create_string_buffer(4096)
         length = self.library.c.llama_model_meta_val_str(self.address, key.encode(), buffer, len(buffer))
         return buffer.value.decode(errors="replace") if length >= 0 else ""
@@ -78,7 +78,7 @@ class Model:
         )
 
     def why_not_editable(self) -> str:
-        """Why the middle of a context cannot be changed for this kind of model; empty if it can."""
+        """Return why the middle of a context cannot be edited with this model; empty if it can."""
         c, address = self.library.c, self.address
         if c.llama_model_is_recurrent(address) or c.llama_model_is_hybrid(address):
             return "the model has recurrent layers, whose state cannot be split"
@@ -91,7 +91,7 @@ class Model:
         return ""
 
     def why_no_chat(self) -> str:
-        """Why the model cannot chat at all; empty if it can."""
+        """Return why the model cannot chat; empty if it can."""
         c, address = self.library.c, self.address
         if not c.llama_model_has_decoder(address) or c.llama_model_is_diffusion(address):
             return NO_TOKEN_BY_TOKEN

@@ -1,10 +1,10 @@
-"""Recording what a computation does, in machine code.
+"""Records the graph nodes of a computation with a callback in machine code.
 
-llama.cpp asks a callback about each of the thousand nodes of every step's graph, and again when a node that was wanted
-has been computed. A Python callback must get hold of the interpreter each time: a tenth of the step of a small model,
-and far more while other threads are busy. So the question goes to a few instructions that look at the node's operation
-and name. They write down what matters (where new keys go, what a layer looked at, and what it was allowed to see) as
-records in a buffer that is read when the computation is over. A record is the tensor's struct followed by its data.
+llama.cpp calls a callback for each of the thousand nodes of every step's graph, and again when a requested node has
+been computed. A Python callback must acquire the GIL each time. That takes a tenth of a small model's step, and far
+more while other threads are busy. A few machine instructions therefore check each node's operation and name. They
+record the nodes that matter (the cells of new keys, a layer's attention and its mask) in a buffer that is read after
+the computation. A record is the tensor's struct followed by its data.
 """
 
 import ctypes as ct
@@ -27,11 +27,11 @@ class GraphRecord(NamedTuple):
     tensor: Tensor
     data: NDArray[np.uint8]
     offset: int
-    """Where the record begins in the buffer."""
+    """Offset of the record in the buffer."""
 
 
 class _State(ct.Structure):
-    """What the machine code knows; the callback's user data points to it."""
+    """The state of the machine code; the callback's user data points to it."""
 
     _fields_ = (
         ("wants_attention", ct.c_int32),
@@ -43,14 +43,14 @@ class _State(ct.Structure):
 
 
 class GraphRecorder:
-    """Stands before `behind`, the callback in Python, which gets computed attention only if it is asked for.
+    """Filters the calls to `behind`, the Python callback, which gets computed attention only on request.
 
-    Where the processor is another, memory cannot be made executable or tensors may be on a GPU (`is_native` false),
-    everything goes to `behind`, and nothing is recorded here.
+    On another processor, if memory cannot be made executable, or if tensors may be on a GPU, `is_native` is false. Then
+    every call goes to `behind` and nothing is recorded here.
     """
 
     def __init__(self, behind: Any, *, softmax: int, set_rows: int, capacity: int, is_host: bool) -> None:
-        """`capacity`: bytes for the records of one computation; memory is taken only as it is written to."""
+        """`capacity` is the size in bytes of one computation's records. Memory is only used as it is written."""
         self._behind = behind
         self._state = _State()
         self._memory: mmap.mmap | None = None
@@ -65,7 +65,7 @@ class GraphRecorder:
         return self._memory is not None
 
     def start(self, *, wants_attention: bool, hand_on: bool) -> None:
-        """Begin to record one computation; `hand_on` gives attention to the callback instead of writing it down."""
+        """Begin to record one computation. `hand_on` passes attention to the Python callback and does not record it."""
         self._state.wants_attention = wants_attention
         self._state.hands_on_attention = hand_on
         self._state.has_overflowed = 0
@@ -74,11 +74,11 @@ class GraphRecorder:
 
     @property
     def is_incomplete(self) -> bool:
-        """The buffer was too small for this computation."""
+        """Whether the buffer was too small for this computation."""
         return bool(self._state.has_overflowed)
 
     def records(self) -> Iterator[GraphRecord]:
-        """What was written down; the data is valid until the next start."""
+        """Yield the records. Their data is valid until the next start."""
         offset, end = 0, self._end_of_records
         while offset < end:
             tensor = Tensor.from_buffer(self._buffer.data, offset)
@@ -88,7 +88,7 @@ class GraphRecorder:
             offset = following
 
     def stacked(self, first: GraphRecord) -> NDArray[np.uint8] | None:
-        """The data of a record and all behind it as one array, if they are all of one size."""
+        """Return the data of this record and all after it as one array, or None if their sizes differ."""
         size = _HEADER_BYTES + len(first.data)
         count, rest = divmod(self._end_of_records - first.offset, size)
         if rest:
@@ -112,7 +112,7 @@ class GraphRecorder:
 
 
 def _x86_64_code(behind: int, softmax: int, set_rows: int) -> bytes:
-    """The node's address comes in rdi, the question in sil, and the address of the state in rdx."""
+    """The callback gets the node's address in rdi, `ask` in sil, and the address of the state in rdx."""
 
     def at(offset: int) -> bytes:
         return struct.pack("<i", offset)
@@ -178,7 +178,7 @@ def _x86_64_code(behind: int, softmax: int, set_rows: int) -> bytes:
 
 
 def _assembled(*parts: bytes | str | tuple[bytes, str]) -> bytes:
-    """Instructions, labels, short jumps and calls to labels, put together."""
+    """Assemble instructions, labels, and short jumps and calls to labels."""
     labels: dict[str, int] = {}
     size = 0
     for part in parts:

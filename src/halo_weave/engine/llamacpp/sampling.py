@@ -1,4 +1,4 @@
-"""Choosing the next token from the model's logits, with llama.cpp's samplers."""
+"""Samples the next token from the model's logits with llama.cpp's samplers."""
 
 import ctypes as ct
 import secrets
@@ -17,7 +17,7 @@ _CANDIDATE = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32
 
 
 class Sampler:
-    """One per generation; to be closed."""
+    """One per generation. Must be closed."""
 
     def __init__(self, library: Library, settings: GenerationSettings, recent: Sequence[int], vocabulary: int) -> None:
         self._c = library.c

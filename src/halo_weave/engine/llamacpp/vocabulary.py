@@ -1,4 +1,4 @@
-"""A model's vocabulary: text to tokens and back, byte for byte."""
+"""A model's vocabulary: lossless conversion between text and tokens."""
 
 import ctypes as ct
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from halo_weave.text.characters import texts_of_pieces
 
 
 class ModelVocabulary:
-    """Usable as long as the model it belongs to is loaded."""
+    """Valid as long as its model is loaded."""
 
     def __init__(self, library: Library, address: int) -> None:
         self._c = library.c
@@ -28,13 +28,13 @@ class ModelVocabulary:
     def tokenize(self, text: str, *, special: bool = False) -> list[Token]:
         ids = self.ids(text, special=special)
         texts = texts_of_pieces(self.piece(token_id) for token_id in ids)
-        # Some vocabularies put a space before the first word; it is not part of the text.
+        # Some vocabularies put a space before the first word. It is not part of the text.
         if texts and texts[0].startswith(" ") and not text.startswith(" "):
             texts[0] = texts[0][1:]
         return [Token(token_id, piece) for token_id, piece in zip(ids, texts, strict=True)]
 
     def ids(self, text: str, *, special: bool = False, framed: bool = False) -> list[int]:
-        """`framed` puts the model's own tokens for beginning and end around the text, if it has such."""
+        """Return the ids of a text. `framed` adds the model's own start and end tokens, if it has any."""
         encoded = text.encode(errors="replace")
         room = len(encoded) + 8
         for _ in range(2):
@@ -49,7 +49,7 @@ class ModelVocabulary:
         return b"".join(self.piece(token_id) for token_id in token_ids).decode(errors="replace")
 
     def piece(self, token_id: int) -> bytes:
-        """The bytes of one token, control tokens in their written form."""
+        """Return the bytes of one token; control tokens in their written form."""
         piece = self._pieces.get(token_id)
         if piece is None:
             piece = self._pieces[token_id] = self._read_piece(token_id)

@@ -1,4 +1,4 @@
-"""A client for OpenAI-compatible servers: llama.cpp's own, vLLM, Ollama and others. Text only."""
+"""A client for OpenAI-compatible servers, such as llama.cpp's own, vLLM and Ollama. Text only."""
 
 from halo_weave.engine.openai_client.client import OpenAIEngine
 from halo_weave.engine.openai_client.context import OpenAIContext

@@ -1,4 +1,4 @@
-"""Asking a server for the next message of a conversation."""
+"""Requests the next message of a conversation from a server."""
 
 import re
 from collections.abc import Generator
@@ -23,15 +23,15 @@ class ChatRequests:
         self._model = model
         self._is_strict = False
         self.skipped_events = 0
-        """How many events of the server were not in the form they should be."""
+        """Number of malformed events from the server."""
 
     def answer(
         self, conversation: Conversation, settings: GenerationSettings, max_tokens: int, cancellation: Cancellation
     ) -> Generator[Delta, None, None]:
-        """The answer in pieces; it just ends when it is cancelled.
+        """Yield the answer in pieces; it simply ends if cancelled.
 
-        A server that refuses the request is asked once more without what a strict one may refuse, and from then on
-        always so if that helped.
+        If the server refuses the request, it is sent again without the fields that a strict server may refuse. If that
+        works, all later requests are sent this way.
         """
         if not conversation.messages:
             raise InputError("The context has no message yet; there is nothing to answer.")
@@ -79,7 +79,7 @@ class ChatRequests:
 
 
 def _too_large(refused: Refused) -> ContextTooLarge | None:
-    """The server's own count differs from ours, because it puts its model's marks around each message."""
+    """Return the error for a context that is too large, with the server's counts, which include the model's marks."""
     if refused.details.get("type") == _TOO_LARGE_FOR_LLAMA_SERVER:
         wanted, usable = refused.details.get("n_prompt_tokens"), refused.details.get("n_ctx")
         if isinstance(wanted, int) and isinstance(usable, int):

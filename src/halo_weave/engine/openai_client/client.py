@@ -1,4 +1,4 @@
-"""The engine for OpenAI-compatible servers: whole conversations out, text in."""
+"""The engine for OpenAI-compatible servers: sends whole conversations, receives text."""
 
 from collections.abc import Sequence
 
@@ -19,12 +19,12 @@ _NO_EDITING = "an OpenAI-compatible server reads the whole conversation each tim
 
 
 class OpenAIEngine:
-    """Layers, heads and whatever else the server does not tell are 0 in the facts."""
+    """Layers, heads and other facts that the server does not report are 0."""
 
     def __init__(
         self, url: str, model: str = "", api_key: str = "", *, context_tokens: int = 0, timeout_s: float = 600.0
     ) -> None:
-        """`context_tokens` 0 takes what the server says of its context, or 4,096 if it says nothing."""
+        """With `context_tokens=0`, use the server's own context size, or 4,096 if it does not report one."""
         self._connection = OpenAIConnection(url, api_key, timeout_s=timeout_s)
         self._is_closed = False
         try:
@@ -45,7 +45,7 @@ class OpenAIEngine:
         return self._codec.decode(token_ids).decode(errors="replace")
 
     def open_context(self, *, attention: AttentionChoice | None = AttentionChoice()) -> OpenAIContext:  # noqa: ARG002, B008
-        """A new context; `attention` makes no difference, because there is none."""
+        """Open a new context. `attention` has no effect, because the server reports none."""
         self._require_open()
         return OpenAIContext(self._chat, self._codec, self.facts.usable_context)
 

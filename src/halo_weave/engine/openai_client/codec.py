@@ -1,4 +1,4 @@
-"""Text to tokens and back, exactly, whatever the tokenizer does to a text."""
+"""Lossless conversion between text and tokens, whatever the tokenizer does to a text."""
 
 import functools
 from collections.abc import Iterable, Sequence
@@ -14,10 +14,10 @@ _ANCHOR = "\n"
 
 
 class Codec:
-    """Tokenizers may put a space before the first word, or change a text; here what goes in comes out again.
+    """Round-trips every text, even if the tokenizer adds a space before the first word or changes the text.
 
-    A text that the tokenizer does not give back as it was becomes tokens of single bytes. What was asked once is
-    remembered, since a reply is tokenized piece by piece.
+    A text that does not survive the tokenizer is encoded as one token per byte. Results are cached, because a reply is
+    tokenized piece by piece.
     """
 
     def __init__(self, tokenizer: ServerTokenizer) -> None:

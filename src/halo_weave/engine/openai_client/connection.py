@@ -1,4 +1,4 @@
-"""The way to an OpenAI-compatible server: its address with or without /v1, and what it says of its refusals."""
+"""Connection to an OpenAI-compatible server: accepts an address with or without /v1 and reads its error responses."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _ANSWER_S = 5.0
 
 
 class Refused(EngineProtocolError):
-    """The server is there and refused a request."""
+    """The server refused a request."""
 
     def __init__(self, message: str, status: int, complaint: str, details: dict[str, Any]) -> None:
         super().__init__(message)
@@ -22,7 +22,7 @@ class Refused(EngineProtocolError):
 
 
 class OpenAIConnection(ServerConnection):
-    """`timeout_s` is for the time between two pieces of a streamed answer."""
+    """`timeout_s` is the longest gap between two pieces of a streamed answer."""
 
     def __init__(self, url: str, api_key: str = "", *, timeout_s: float = 600.0) -> None:
         super().__init__(url, api_key, answer_s=_ANSWER_S, silence_s=timeout_s)
@@ -37,7 +37,7 @@ class OpenAIConnection(ServerConnection):
 
 
 def _error_details(response: httpx2.Response) -> dict[str, Any]:
-    """What the server says of its refusal; servers wrap it in `error`, or in nothing, or say it in plain text."""
+    """Return the server's error details, which may be inside `error`, at the top level, or plain text."""
     try:
         answer = msgspec.json.decode(response.content)
     except NOT_READABLE:

@@ -1,8 +1,8 @@
-"""The context of one conversation with a server that keeps its own to itself.
+"""The context of one conversation with a server that does not expose its own.
 
-`sync` only remembers the wanted tokens and reports what the server will have to read, assuming that it still has the
-beginning which both have in common; the conversation travels with each generation. A reply comes as text and is
-tokenized here, so that each step has its token.
+`sync` only stores the wanted tokens and reports how many the server will have to read, assuming that it has cached the
+common beginning. Each generation sends the whole conversation. The reply arrives as text and is tokenized here, so that
+each step has its token.
 """
 
 import time
@@ -20,8 +20,8 @@ from halo_weave.engine.reply import RawStep, shape_reply
 from halo_weave.errors import ContextTooLarge, EngineError, InputError
 from halo_weave.records.tokens import Token
 
-# The model's own marks take more tokens than ours, and some templates begin with sentences of their own; servers refuse
-# a reply that would not fit behind them.
+# The model's own marks take more tokens than ours, and some templates add sentences of their own. Servers refuse a
+# request whose reply would not fit after them.
 _MARK_TOKENS = 4
 _TEMPLATE_TOKENS = 32
 
@@ -40,7 +40,7 @@ class OpenAIContext:
 
     @property
     def skipped_events(self) -> int:
-        """How many events of the server, for any context, were not in the form they should be."""
+        """Number of malformed events from the server, in all contexts of the engine."""
         return self._chat.skipped_events
 
     def sync(

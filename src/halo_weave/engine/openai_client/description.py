@@ -1,4 +1,4 @@
-"""What a server says of its model. Everything but its name may be unknown, and is 0 then."""
+"""Reads a server's description of its model. Numbers that the server does not report are 0."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from halo_weave.errors import EngineProtocolError, EngineUnavailable
 
 class ServedModel(msgspec.Struct, frozen=True):
     id: str
-    """As the server wants it in requests; empty if it names none."""
+    """The id to use in requests; empty if the server names none."""
     context: int = 0
     trained_context: int = 0
     vocabulary_size: int = 0
@@ -18,12 +18,12 @@ class ServedModel(msgspec.Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """For people: llama.cpp's server calls a model by the path of its file."""
+        """The name to display. llama.cpp's server identifies a model by the path of its file."""
         return self.id.replace("\\", "/").rsplit("/", 1)[-1] if self.id.endswith(".gguf") else self.id or "unnamed"
 
 
 def describe(connection: OpenAIConnection, wanted: str) -> ServedModel:
-    """The model called `wanted`, or the first one of the server if that is empty."""
+    """Describe the model called `wanted`, or the server's first model if `wanted` is empty."""
     entry = _entry(_optional(connection, "/v1/models"), wanted)
     properties = _optional(connection, "/props")
     settings = properties.get("default_generation_settings")
@@ -41,7 +41,7 @@ def describe(connection: OpenAIConnection, wanted: str) -> ServedModel:
 
 
 def _optional(connection: OpenAIConnection, path: str) -> dict[str, Any]:
-    """What the server answers, or nothing if it does not know the path."""
+    """Return the server's answer, or an empty dict if it has none for this path."""
     try:
         return connection.get(path, dict[str, Any])
     except Refused as refused:

@@ -1,8 +1,8 @@
-"""Turns as control tokens of our own, and the way back from tokens to the messages of a chat request.
+"""Encodes turns with control tokens of our own, and decodes tokens into the messages of a chat request.
 
-A server takes messages and puts its model's own marks around them, so the marks here are never sent. Their ids lie
-beyond every vocabulary, and only `tokenize(special=True)` gives them: nobody opens a turn by typing its mark. (What the
-server makes of a mark inside a message is up to the server.)
+A server takes messages and adds its model's own marks, so our marks are never sent. Their ids lie beyond every
+vocabulary, and only `tokenize(special=True)` produces them: typing a mark does not open a turn. (How the server treats
+a mark inside a message is up to the server.)
 """
 
 import re
@@ -14,7 +14,7 @@ from halo_weave.records.roles import ROLES, Role
 from halo_weave.text.chat_template import ChatTemplate, chatml
 
 FIRST_OWN_ID = 2**30
-"""From here on ids are ours: first one for each byte, then the control tokens."""
+"""Ids from here up are ours: first one per byte, then the control tokens."""
 
 _FIRST_CONTROL = FIRST_OWN_ID + 256
 CHAT_TEMPLATE: ChatTemplate = chatml()
@@ -34,14 +34,14 @@ class ChatMessage(NamedTuple):
 
 
 class Conversation(NamedTuple):
-    """`continues` if the last message is an assistant's that was begun and is to be continued."""
+    """`continues` is set if the last message is an unfinished assistant message to be continued."""
 
     messages: list[ChatMessage]
     continues: bool
 
 
 def byte_id(byte: int) -> int:
-    """The token of ours that stands for one byte, for texts that a tokenizer does not give back as they were."""
+    """Return our token for one byte, used for texts that do not survive the tokenizer."""
     return FIRST_OWN_ID + byte
 
 
@@ -50,14 +50,14 @@ def is_byte(token_id: int) -> bool:
 
 
 def split_marks(text: str) -> Iterator[str | int]:
-    """The text between marks, and the control tokens of the marks, in order."""
+    """Yield the text between marks and the control tokens of the marks, in order."""
     for part in _MARK.split(text):
         if part:
             yield _ID_OF_MARK.get(part, part)
 
 
 def alternating(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
-    """Neighbours of the same role as one message: many models' templates refuse two, and burials leave them so."""
+    """Merge neighbouring messages of the same role: burials leave such pairs, and many templates refuse them."""
     return [
         ChatMessage(role, "\n\n".join(message.content for message in neighbours))
         for role, neighbours in groupby(messages, lambda message: message.role)
@@ -65,10 +65,10 @@ def alternating(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
 
 
 def conversation_of(token_ids: Sequence[int], text_of: Callable[[Sequence[int]], str]) -> Conversation:
-    """The messages that a list of tokens stands for.
+    """Return the messages that a list of tokens encodes.
 
-    Text outside of any turn joins the message before it, or is a user's message if there is none; blank text there
-    belongs to the marks and is dropped. An assistant's turn without text at the very end is the reply to come.
+    Text outside any turn joins the message before it, or becomes a user message if there is none. Blank text there
+    belongs to the marks and is dropped. An assistant turn without text at the very end stands for the reply to come.
     """
     messages: list[ChatMessage] = []
     is_open = False

@@ -1,4 +1,4 @@
-"""Tokenizers: the server's own, in either of the two known forms, or that of the bundled model."""
+"""Tokenizers: the server's own, over either of the two known APIs, or the bundled model's."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -24,7 +24,7 @@ class Piece(NamedTuple):
 
 class ServerTokenizer(Protocol):
     def pieces(self, text: str) -> list[Piece]:
-        """The tokens of a text; marks in it are text like any other. Joined they may differ from the text."""
+        """Return the tokens of a text, treating marks as plain text. Their joined bytes may differ from the text."""
         ...
 
     def text_bytes(self, token_ids: Sequence[int]) -> bytes: ...
@@ -33,9 +33,9 @@ class ServerTokenizer(Protocol):
 
 
 def find_tokenizer(connection: OpenAIConnection, model: str, *, exact: bool = True) -> ServerTokenizer:
-    """The server's tokenizer if it has one, else the bundled model's.
+    """Return the server's tokenizer if it has one, otherwise the bundled model's.
 
-    `exact` asks for one that gives texts back as they were; those of many embedding models only serve for counting.
+    `exact` requires a lossless tokenizer. Those of many embedding models are not and serve only for counting.
     """
     candidates: list[ServerTokenizer] = [
         LlamaServerTokenizer(connection),
@@ -53,7 +53,7 @@ def find_tokenizer(connection: OpenAIConnection, model: str, *, exact: bool = Tr
 
 
 class LocalTokenizer:
-    """The bundled model's vocabulary. Its counts are estimates for any other model."""
+    """The bundled model's vocabulary. For any other model its counts are estimates."""
 
     def __init__(self) -> None:
         self._model = Model(load_library(), bundled_model_path(), vocabulary_only=True)
@@ -83,7 +83,7 @@ class _LlamaServerText(msgspec.Struct):
 
 
 class LlamaServerTokenizer:
-    """llama.cpp's server."""
+    """The tokenizer of llama.cpp's server."""
 
     def __init__(self, connection: OpenAIConnection) -> None:
         self._connection = connection
@@ -111,7 +111,7 @@ class _VllmText(msgspec.Struct):
 
 
 class VllmTokenizer:
-    """vLLM, which names its tokens as they stand in the vocabulary; `spelled` turns such a name into bytes."""
+    """The tokenizer of vLLM, which returns tokens as spelled in the vocabulary; `spelled` converts that to bytes."""
 
     def __init__(self, connection: OpenAIConnection, model: str, spelled: Callable[[str], bytes]) -> None:
         self._connection = connection
@@ -128,7 +128,7 @@ class VllmTokenizer:
         return [Piece(_checked(token_id), self._spelled(name)) for token_id, name in pairs]
 
     def text_bytes(self, token_ids: Sequence[int]) -> bytes:
-        # The space before the very first word is dropped there, so something known has to stand before ours.
+        # vLLM drops the space before the first word, so known text goes before ours.
         if self._anchor is None:
             anchor_ids = [piece.id for piece in self.pieces(_ANCHOR)]
             self._anchor = anchor_ids, self._text(anchor_ids)
@@ -146,7 +146,7 @@ class VllmTokenizer:
 
 
 def _spelled_in_words(name: str) -> bytes:
-    """SentencePiece: a low line for a space, and single bytes as <0x0A>."""
+    """Decode SentencePiece spelling: ▁ for a space, and single bytes as <0x0A>."""
     if len(name) == 6 and name.startswith("<0x") and name.endswith(">"):
         try:
             return bytes([int(name[3:5], 16)])
@@ -156,7 +156,7 @@ def _spelled_in_words(name: str) -> bytes:
 
 
 def _spelled_in_bytes(name: str) -> bytes:
-    """Byte-level BPE: each byte is one printable character."""
+    """Decode byte-level BPE spelling: one printable character per byte."""
     try:
         return bytes(_byte_of_character()[character] for character in name)
     except KeyError:
@@ -165,7 +165,7 @@ def _spelled_in_bytes(name: str) -> bytes:
 
 @cache
 def _byte_of_character() -> dict[str, int]:
-    """Printable bytes of Latin-1 stand for themselves; the others, in order, for the characters from U+0100 on."""
+    """Printable Latin-1 bytes stand for themselves; the others map, in order, to the characters from U+0100."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
     return {

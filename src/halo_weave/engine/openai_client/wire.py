@@ -1,4 +1,4 @@
-"""The body of a chat request, and the pieces of text in its streamed answer. Pure."""
+"""Builds the body of a chat request and parses its streamed answer. Pure."""
 
 from typing import Any, NamedTuple
 
@@ -11,14 +11,14 @@ END_OF_STREAM = "[DONE]"
 
 
 class Delta(NamedTuple):
-    """`finish` is empty until the last one of a reply."""
+    """`finish` is empty until the last delta of a reply."""
 
     text: str
     finish: str
 
 
 class StreamError(Exception):
-    """The server reports an error in the middle of its answer."""
+    """The server reported an error in the middle of its answer."""
 
 
 class _Content(msgspec.Struct):
@@ -38,9 +38,9 @@ class _Chunk(msgspec.Struct):
 def request_body(
     conversation: Conversation, settings: GenerationSettings, *, model: str, max_tokens: int, strict: bool
 ) -> dict[str, Any]:
-    """`strict` leaves out what the OpenAI interface does not have but the servers for local models do.
+    """Build the request body. `strict` omits fields that only servers for local models know.
 
-    Stop strings are never sent: servers do not tell whether one of them or the model itself ended the reply.
+    Stop strings are never sent, because servers do not report whether one of them or the model itself ended the reply.
     """
     body: dict[str, Any] = {
         "messages": [message._asdict() for message in alternating(conversation.messages)],
@@ -60,12 +60,12 @@ def _local_model_fields(conversation: Conversation, settings: GenerationSettings
     fields: dict[str, Any] = {
         "top_k": 1 if settings.temperature == 0 else settings.top_k,
         "min_p": settings.min_p,
-        # A model's thoughts are part of its text here, as with a model in this process, which is asked for none.
+        # No thinking, as with a model in this process. If the model thinks anyway, its thoughts stay part of the text.
         "chat_template_kwargs": {"enable_thinking": False},
         "reasoning_format": "none",
     }
     if settings.repeat_penalty != 1:
-        # The same under the names of llama.cpp and of vLLM.
+        # llama.cpp and vLLM use different names for the same setting.
         fields |= {"repeat_penalty": settings.repeat_penalty, "repetition_penalty": settings.repeat_penalty}
     if conversation.continues:
         fields |= {"continue_final_message": True, "add_generation_prompt": False}
@@ -73,7 +73,7 @@ def _local_model_fields(conversation: Conversation, settings: GenerationSettings
 
 
 def read_delta(data: str) -> Delta | None:
-    """The text in one event; None if it is not what it should be."""
+    """Return the text of one event, or None if the event is malformed."""
     try:
         chunk = msgspec.json.decode(data, type=_Chunk)
     except (msgspec.DecodeError, UnicodeError):

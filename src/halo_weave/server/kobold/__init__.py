@@ -1,1 +1,1 @@
-"""An engine as a server that speaks the Kobold protocol with attention: `halo-weave engine serve`."""
+"""Serves an engine over the Kobold protocol with attention: `halo-weave engine serve`."""

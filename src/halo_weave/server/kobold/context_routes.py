@@ -1,4 +1,4 @@
-"""Our extension of the protocol: contexts that are opened by name and edited by difference, and previews from them."""
+"""Our protocol extension: contexts that clients open by id and edit by difference, and previews from them."""
 
 from collections.abc import Awaitable, Callable
 
@@ -102,7 +102,7 @@ class ContextRoutes:
             await self._desk.call(job, lambda: self._sessions.remove(session))
             return reply({})
 
-        # A client that has gone away still wants its context closed, so nobody watches the connection here.
+        # Not cancelled when the client disconnects: its context must still be closed.
         return await self._with_turn(request, wanted.context_id, close)
 
     async def _with_turn(

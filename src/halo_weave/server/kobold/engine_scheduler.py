@@ -1,4 +1,4 @@
-"""Where the requests of all clients meet the one engine: in fair order, one call at a time, and each can be ended."""
+"""Schedules the requests of all clients on the one engine: in fair order, one call at a time, each abortable."""
 
 import asyncio
 from collections import deque
@@ -17,9 +17,9 @@ _EARLY_ABORTS = 64
 
 
 class ScheduledCall:
-    """One request of a client, from its place in the queue to its end.
+    """One client request, from queueing to completion.
 
-    An abort ends its wait for a turn by `aborted`, and its engine calls by `cancellation`.
+    Aborting it ends the wait for a turn through `aborted`, and engine calls through `cancellation`.
     """
 
     def __init__(self, client: str, address: str, request_id: RequestId = None, context_id: str | None = None) -> None:
@@ -41,7 +41,7 @@ class ScheduledCall:
         self.cancellation.cancel()
 
     def is_meant_by(self, request: AbortRequest, address: str) -> bool:
-        """Whether a request names this job; one that names nothing means what came from the same address."""
+        """Whether an abort request means this call. A request without any id means all calls from its address."""
         named = request.request_id if request.request_id is not None else request.genkey
         if named is not None:
             return self.request_id == named
@@ -55,7 +55,7 @@ class EngineScheduler:
         self._queue = FairQueue()
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="engine")
         self._jobs: list[ScheduledCall] = []
-        # An abort can overtake the request that it means, because they travel on two connections.
+        # An abort can overtake its request, because the two use different connections.
         self._aborted_early: deque[RequestId] = deque(maxlen=_EARLY_ABORTS)
 
     @property
@@ -64,12 +64,12 @@ class EngineScheduler:
 
     @property
     def waiting(self) -> int:
-        """How many requests wait for their turn."""
+        """Number of requests that wait for their turn."""
         return len(self._queue)
 
     @contextmanager
     def registered(self, job: ScheduledCall) -> Iterator[ScheduledCall]:
-        """While registered, a job can be found to be aborted or looked at."""
+        """Make a call findable for aborting and inspection during the block."""
         self._jobs.append(job)
         if job.request_id is not None and job.request_id in self._aborted_early:
             job.abort()
@@ -87,19 +87,19 @@ class EngineScheduler:
             raise EngineStopped("The request was cancelled before its turn came.") from None
 
     async def call(self, job: ScheduledCall, function: Callable[[], _T]) -> _T:
-        """Run an engine call in the worker thread; an abort or a client that goes away ends it within a token."""
+        """Run an engine call in the worker thread. An abort or a client that disconnects ends it within a token."""
         call = asyncio.get_running_loop().run_in_executor(self._executor, function)
         try:
             await asyncio.wait({call})
         finally:
-            # The client has gone away. The turn passes on only once the engine is done.
+            # The client disconnected. Keep the turn until the engine is done.
             if not call.done():
                 job.abort()
                 await asyncio.wait({call})
         return call.result()
 
     def abort(self, request: AbortRequest, address: str) -> bool:
-        """End the jobs that are meant; False if there are none."""
+        """Abort the matching calls; return False if there are none."""
         meant = self.find(request, address)
         for job in meant:
             job.abort()

@@ -1,4 +1,4 @@
-"""One HTTP exchange on the server's side: reading a bounded body, answering, and noticing a client that goes away."""
+"""One HTTP exchange on the server: reads a bounded body, responds, and notices when the client disconnects."""
 
 import asyncio
 import logging
@@ -39,7 +39,7 @@ class BodyTooLarge(InputError):
 
 
 async def read_message(request: Request, kind: type[_T]) -> _T:
-    """The request's body as a message; an empty body is an empty message."""
+    """Decode the request's body; an empty body counts as an empty message."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk
@@ -60,7 +60,7 @@ def reply(message: object, status: int = 200) -> Response:
 
 
 def describe(error: Exception) -> tuple[int, ErrorDetail]:
-    """The status and the sentence for an error."""
+    """Return the HTTP status and the error detail for an exception."""
     if isinstance(error, ContextTooLarge):
         return 413, ErrorDetail(str(error), "too_large", error.wanted_tokens, error.usable_tokens)
     if isinstance(error, BodyTooLarge):
@@ -81,7 +81,7 @@ RequestHandler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 def answering(endpoint: RequestHandler) -> RequestHandler:
-    """The endpoint with its errors as answers."""
+    """Wrap an endpoint so that its exceptions become responses."""
 
     async def answer(request: Request) -> Response:
         try:
@@ -95,7 +95,7 @@ def answering(endpoint: RequestHandler) -> RequestHandler:
 
 
 async def while_connected(request: Request, work: Coroutine[Any, Any, Response]) -> Response:
-    """The work's answer; the work is cancelled when its client goes away."""
+    """Return the work's response; cancel the work if the client disconnects."""
     return await _until_gone(request.receive, work) or _nobody_listens()
 
 
@@ -104,7 +104,7 @@ def _nobody_listens() -> Response:
 
 
 class EventStream(Response):
-    """An answer of server-sent events, written by `produce`, with a heartbeat while it has nothing to say."""
+    """A response of server-sent events written by `produce`, with heartbeats while it is silent."""
 
     def __init__(self, produce: Callable[[Callable[[object], Awaitable[None]]], Coroutine[Any, Any, None]]) -> None:
         super().__init__(media_type="text/event-stream", headers={"cache-control": "no-cache"})

@@ -1,4 +1,4 @@
-"""A queue in which clients take turns: round robin over the clients, first come first served within one."""
+"""A fair queue: round robin over the clients, first come first served within each client."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -11,19 +11,19 @@ class PlaceGivenUp(Exception):
 
 
 class FairQueue:
-    """One holder of the turn at a time. Belongs to one event loop."""
+    """One client holds the turn at a time. Bound to one event loop."""
 
     def __init__(self) -> None:
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
         self._is_taken = False
 
     def __len__(self) -> int:
-        """How many wait."""
+        """Number of waiting requests."""
         return sum(map(len, self._waiting.values()))
 
     @asynccontextmanager
     async def turn(self, client: str, given_up: "asyncio.Future[None] | None" = None) -> AsyncIterator[None]:
-        """Wait for the turn and hold it. The place is lost by cancellation, or with PlaceGivenUp by `given_up`."""
+        """Wait for the turn and hold it. Cancellation gives the place up; so does `given_up`, with PlaceGivenUp."""
         place = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(client, deque()).append(place)
         self._admit_next()

@@ -1,4 +1,4 @@
-"""Generations on the server: from a request to the events that its client reads."""
+"""Runs generations on the server and sends their events to the client."""
 
 import asyncio
 import itertools
@@ -37,7 +37,7 @@ class Generations:
         self._stateless = stateless
 
     async def prepare(self, request: GenerateRequest) -> "PreparedGeneration":
-        """Check all that can be checked before the first byte of an answer."""
+        """Check everything that can be checked before the first byte of the response."""
         settings = request.settings()
         if request.context_id is not None:
             self._sessions.find(request.context_id).require_revision(request.revision)
@@ -51,7 +51,7 @@ class Generations:
         return PreparedGeneration(request, settings, tokens=tokens)
 
     async def stream(self, prepared: "PreparedGeneration", job: ScheduledCall, emit: Emit) -> None:
-        """Send a generation as events; an error on the way is the last of them."""
+        """Send a generation as events. If it fails, the last event is the error."""
         request_id = prepared.request.request_id
         events = _EventWriter(prepared.request, emit)
         with self._desk.registered(job):
@@ -69,7 +69,7 @@ class Generations:
             await events.write_done(revision, edits)
 
     async def text(self, prepared: "PreparedGeneration", job: ScheduledCall) -> str:
-        """A whole reply at once."""
+        """Return a whole reply at once."""
 
         async def ignore(step: Step) -> None:
             pass
@@ -135,7 +135,7 @@ class Generations:
 
 
 class PreparedGeneration:
-    """A request that was checked: it continues `tokens`, or the context that it names."""
+    """A checked request: it continues `tokens`, or the context that it names."""
 
     def __init__(
         self,
@@ -187,7 +187,7 @@ class _EventWriter:
 
 
 def require_vocabulary(engine: Engine, token_ids: list[int]) -> list[int]:
-    """Refuse ids that the model does not have: a native library may end the whole process over one."""
+    """Refuse ids that the model does not have, because a native library may crash the process over one."""
     size = engine.facts.vocabulary_size
     for token_id in token_ids:
         if not 0 <= token_id < size:
@@ -196,7 +196,7 @@ def require_vocabulary(engine: Engine, token_ids: list[int]) -> list[int]:
 
 
 def with_start(engine: Engine, text: str) -> str:
-    """The text behind the sign that the model wants to stand first, once."""
+    """Put the model's start text before `text`, unless it is already there."""
     start = engine.facts.chat_template.start
     return text if text.startswith(start) else start + text
 

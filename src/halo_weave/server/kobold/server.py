@@ -1,6 +1,6 @@
-"""An engine as a server that speaks the Kobold protocol with attention; see docs/wire-protocol.md.
+"""Serves an engine over the Kobold protocol with attention; see docs/wire-protocol.md.
 
-There is no authentication in this protocol: whoever reaches the port can use the model.
+The protocol has no authentication: anyone who can reach the port can use the model.
 """
 
 import asyncio
@@ -57,12 +57,12 @@ _KOBOLD_API_VERSION = "1.2.5"
 _KOBOLDCPP_VERSION = "1.100"
 _KEEP_ALIVE_S = 30
 _SHUTDOWN_S = 3
-# A page on this machine may use the engine; one from elsewhere, open in a browser here, may not.
+# Pages served from this machine may use the engine. Other pages that are open in a browser here may not.
 _LOCAL_PAGES = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
 
 
 def create_app(engine: Engine, *, most_contexts: int = 8) -> Starlette:
-    """The engine stays the caller's to close."""
+    """Create the app. The caller remains responsible for closing the engine."""
     desk = EngineScheduler()
     sessions = Sessions(engine, most_contexts)
     stateless = StatelessContexts(engine)
@@ -86,7 +86,7 @@ def create_app(engine: Engine, *, most_contexts: int = 8) -> Starlette:
 
 
 def serve(engine: Engine, host: str = "127.0.0.1", port: int = 5001, *, most_contexts: int = 8) -> None:
-    """Serve until interrupted. Port 0 takes a free one."""
+    """Serve until interrupted. Port 0 picks a free port."""
     with listen(host, port) as listener:
         address = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
         sys.stderr.write(f"Serving {engine.facts.name} at {address} (press Ctrl-C to stop).\n")
@@ -101,13 +101,13 @@ def serve(engine: Engine, host: str = "127.0.0.1", port: int = 5001, *, most_con
 
 @contextmanager
 def serving(engine: Engine, *, most_contexts: int = 8) -> Iterator[str]:
-    """Serve beside other work, at a free port of this machine's own; gives the address."""
+    """Serve in a background thread on a free local port, and yield the address."""
     with listen("127.0.0.1", 0) as listener:
         server = _uvicorn(engine, most_contexts)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="kobold-server")
         thread.start()
         try:
-            # Connections wait in the listener until the server accepts them.
+            # Connections queue in the listener until the server accepts them.
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
@@ -130,10 +130,10 @@ def _uvicorn(engine: Engine, most_contexts: int) -> uvicorn.Server:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A listening socket. Port 0 takes a free one."""
+    """Open a listening socket. Port 0 picks a free port."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        # Only for a socket that names TCP does asyncio switch off the delay of small answers (40 ms each).
+        # asyncio sets TCP_NODELAY only on a socket that names TCP; without it each small response is delayed by 40 ms.
         listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     except OSError as error:
         raise SettingError(f"The server cannot listen on {host}: {error}.") from error
@@ -149,7 +149,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 class _Routes:
-    """The protocol without our extensions."""
+    """The routes of the protocol without our extensions."""
 
     def __init__(self, engine: Engine, desk: EngineScheduler, generations: Generations) -> None:
         self._engine = engine
@@ -243,7 +243,7 @@ class _Routes:
         return await self._generations.prepare(wanted), job
 
     async def _tokens(self, text: str, *, special: bool, start: bool) -> list[Token]:
-        # Beside the queue: no context is needed, and nobody should wait for another's reply to count words.
+        # Not queued: this needs no context, and counting tokens should not wait for another client's reply.
         whole = with_start(self._engine, text) if start else text
         return await asyncio.to_thread(self._engine.tokenize, whole, special=special)
 

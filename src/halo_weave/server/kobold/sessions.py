@@ -1,4 +1,4 @@
-"""The contexts that a server holds for its clients: those opened by name, and a few for requests without one."""
+"""The contexts that a server holds for its clients: named ones, and a few for requests without a context."""
 
 import secrets
 from collections import OrderedDict
@@ -22,7 +22,7 @@ class ServerBusy(HaloError):
 
 
 class Session:
-    """An engine's context with what its client knows of it. A revision names one content for ever."""
+    """An engine context and the revision that its client knows. A revision number is never used for other content."""
 
     def __init__(self, context: EngineContext) -> None:
         self.context_id = secrets.token_hex(8)
@@ -38,13 +38,13 @@ class Session:
             )
 
     def note_change(self) -> None:
-        """Take over what the engine's context holds now."""
+        """Record the current content of the engine's context as a new revision."""
         self.held = self.context.tokens
         self.revision += 1
 
 
 class Sessions:
-    """At most `most_open` contexts; the one that was idle for the longest time gives way to a new one."""
+    """Holds at most `most_open` contexts. A new one replaces the idle one that was used least recently."""
 
     def __init__(self, engine: Engine, most_open: int) -> None:
         self._engine = engine
@@ -59,14 +59,14 @@ class Sessions:
         return session
 
     def add(self, attention: AttentionChoice | None) -> Session:
-        """Engine calls: belongs into the worker thread, while no other request has its turn."""
+        """Calls the engine: run it in the worker thread, while holding the turn."""
         self._make_room()
         session = Session(self._engine.open_context(attention=attention))
         self._open[session.context_id] = session
         return session
 
     def remove(self, session: Session) -> None:
-        """An engine call, as `add`."""
+        """Calls the engine, like `add`."""
         if self._open.pop(session.context_id, None) is not None:
             session.context.close()
 
@@ -83,7 +83,7 @@ class Sessions:
 
 
 class StatelessContexts:
-    """A few contexts for requests that bring all their tokens; the one that shares the longest beginning is used."""
+    """A few contexts for requests that send all their tokens. The one with the longest common beginning is reused."""
 
     def __init__(self, engine: Engine, most_open: int = 2) -> None:
         self._engine = engine
@@ -91,7 +91,7 @@ class StatelessContexts:
         self._open: list[tuple[AttentionChoice | None, EngineContext]] = []
 
     def take(self, tokens: Sequence[Placed], attention: AttentionChoice | None) -> EngineContext:
-        """An engine call; the context is the caller's as long as it has the turn."""
+        """Calls the engine, like `Sessions.add`. The context belongs to the caller for as long as it holds the turn."""
         best = max(
             ((choice, context) for choice, context in self._open if choice == attention),
             key=lambda entry: common_prefix(entry[1].tokens, tokens),
@@ -115,5 +115,5 @@ class StatelessContexts:
 
 
 def _is_continued(held: Sequence[Placed], wanted: Sequence[Placed]) -> bool:
-    """Whether most of one is the beginning of the other, so that it is likely the same conversation."""
+    """Whether they share at least half of the shorter one, and so are likely the same conversation."""
     return 2 * common_prefix(held, wanted) >= min(len(held), len(wanted))

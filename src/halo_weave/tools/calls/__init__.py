@@ -1,1 +1,1 @@
-"""Calls of tools in a reply: finding them in a text that comes in pieces, and reading their arguments."""
+"""Finds tool calls in streamed text and parses their arguments."""

@@ -1,7 +1,7 @@
-"""The text of a call as a tool's name and arguments.
+"""Parses the text of a call into a tool's name and arguments.
 
-There are three ways to write it: `jq '.topics' notes.json`, a JSON object with `name` and `arguments`, and the form of
-a function, `query_memory("Goals/Trip")`.
+A call has one of three forms: `jq '.topics' notes.json`, a JSON object with `name` and `arguments`, or a function call
+such as `query_memory("Goals/Trip")`.
 """
 
 import re
@@ -20,14 +20,14 @@ _WAYS = """write jq '.' notes.json, or {"name": …, "arguments": {…}}, or nam
 
 
 class AskedFor(NamedTuple):
-    """What a call asks for; whether there is such a tool, and takes these arguments, is not looked at."""
+    """The tool and arguments that a call asks for. Neither has been checked yet."""
 
     name: str
     arguments: dict[str, Any]
 
 
 def parse_call(text: str, argument_names: Mapping[str, Sequence[str]]) -> AskedFor:
-    """`argument_names` has those of each tool in their order. InputError if the text is no call."""
+    """`argument_names` lists each tool's arguments in order. Raises InputError if the text is not a call."""
     if len(text) > LONGEST_CALL:
         raise InputError(f"The call has {len(text):,} characters; the limit is {LONGEST_CALL:,}.")
     bare = _unfenced(text.strip())
@@ -44,7 +44,7 @@ def parse_call(text: str, argument_names: Mapping[str, Sequence[str]]) -> AskedF
 
 
 def _unfenced(text: str) -> str:
-    """Some models put the call into a block of code inside of the tags."""
+    """Some models put a code block inside the tags."""
     fenced = _FENCED.fullmatch(text)
     return fenced[2].strip() if fenced else text
 
@@ -64,7 +64,7 @@ def _of_json(text: str) -> AskedFor:
 
 
 def _inner_json(text: str) -> Any:
-    """Some models write the arguments as text."""
+    """Some models write the arguments as a JSON string."""
     try:
         return msgspec.json.decode(text or "{}")
     except (msgspec.MsgspecError, UnicodeError, RecursionError):

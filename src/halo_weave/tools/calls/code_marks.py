@@ -1,6 +1,6 @@
-"""Whether a text stands in code, sign by sign: in a block fenced by ``` or ~~~, or between backticks in a line.
+"""Tracks, character by character, whether text is code: in a block fenced by ``` or ~~~, or in backticks in a line.
 
-As in CommonMark, but that a backtick without a partner reaches no further than its line: what comes later is not known.
+As in CommonMark, except that an unmatched backtick affects only its own line, because later text is not known yet.
 """
 
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ class _Fence(NamedTuple):
 
 @dataclass
 class _Line:
-    """A line up to where it is read. `lead` counts the signs that it begins with, if they are backticks or tildes.
+    """A line as read so far. `lead` counts the backticks or tildes that it begins with.
 
-    `opening` is the block that it opens, if its end does not show that it is code within the line; `span` how many
-    backticks opened the code within the line, 0 outside of it; `run` the backticks that were read last.
+    `opening` is the fence that it opens, unless the rest of the line shows that it is inline code. `span` is the number
+    of backticks that opened the current inline code, 0 outside of it. `run` is the number of backticks just read.
     """
 
     leads: bool = True
@@ -47,7 +47,7 @@ class CodeMarks:
         return self._fence is not None or self._line.opening is not None or self._line.span > 0
 
     def take(self, sign: str, *, blocks_only: bool = False) -> None:
-        """Read one more sign; with `blocks_only`, backticks within a line mean nothing."""
+        """Read the next character. With `blocks_only`, backticks within a line mean nothing."""
         line = self._line
         if sign == "\n":
             self._end_line(blocks_only)
@@ -65,7 +65,7 @@ class CodeMarks:
                 self._end_run(blocks_only)
 
     def _end_lead(self, blocks_only: bool) -> None:
-        """What stands at the beginning of a line is known when something else follows it."""
+        """Decide what the start of the line means, now that something else follows it."""
         line = self._line
         if not line.leads:
             return
@@ -82,7 +82,7 @@ class CodeMarks:
         run, line.run = line.run, 0
         if not run or self._fence is not None or (line.opening is not None and line.opening.sign == "~"):
             return
-        line.opening = None  # nothing that opens a block with backticks has others behind them
+        line.opening = None  # a line that opens a block with backticks has no more of them
         if line.span:
             line.span = 0 if run == line.span else line.span
         elif not blocks_only:

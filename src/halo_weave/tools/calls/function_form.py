@@ -1,6 +1,6 @@
-"""A call as models like to write it: `save_memory("Goals/Trip", {"to": "Rome"}, context_tokens=500)`.
+"""Parses a call in function form: `save_memory("Goals/Trip", {"to": "Rome"}, context_tokens=500)`.
 
-Values are JSON; words of Python for true, false and null, and texts in single quotes, are understood as well.
+Values are JSON. Python's True, False and None and single-quoted strings are accepted too.
 """
 
 import json
@@ -21,7 +21,7 @@ _WORD_BREAK = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class FunctionCall(NamedTuple):
-    """Arguments that were given by their place, and those that were given by name."""
+    """Positional and named arguments of a call."""
 
     name: str
     by_place: Sequence[Any]
@@ -33,7 +33,7 @@ def is_function_form(text: str) -> bool:
 
 
 def parse_function_form(text: str) -> FunctionCall:
-    """InputError if the text is something else, or goes on behind the call. `saveMemory` is `save_memory`."""
+    """Raises InputError if the text is not a call or continues after it. `saveMemory` becomes `save_memory`."""
     head = _HEAD.match(text)
     if head is None:
         raise InputError('A call is a name with arguments in parentheses, such as list_memory("Goals").')
@@ -100,7 +100,7 @@ class _Reader:
 
 
 def _double_quoted(inner: str) -> str:
-    """The same text as JSON writes it."""
+    """Convert the inside of a single-quoted string to a JSON string."""
     unescaped = inner.replace("\\'", "'")
     return '"' + re.sub(r'(\\.)|"', lambda found: found[1] or '\\"', unescaped, flags=re.DOTALL) + '"'
 

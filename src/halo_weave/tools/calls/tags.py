@@ -1,7 +1,7 @@
-"""Calls of tools in a text that comes in pieces: what stands between `<tool>` and `</tool>`.
+"""Finds tool calls, the text between `<tool>` and `</tool>`, in streamed text.
 
-Inside of code it is text, not a call. A tag that is opened again begins anew, so that words about the tag hide no call;
-one that is never closed is text. The parser only looks: what was said stays as it is.
+Tags inside code are plain text. A second opening tag starts over, so text that mentions the tag cannot hide a call. A
+tag that is never closed is plain text. The parser does not change the text.
 """
 
 from typing import Literal, NamedTuple
@@ -14,9 +14,9 @@ _LONGEST_TAG = len("</tool_call>")
 
 
 class FoundCall(NamedTuple):
-    """`text` stands between the tags; `end` counts the characters of the whole text up to the end of the closing tag.
+    """`text` is between the tags; `end` is the index in the whole text just after the closing tag.
 
-    `tool_call` is what models write that were trained to call tools.
+    Models trained to call tools write `tool_call`.
     """
 
     form: Form
@@ -25,7 +25,7 @@ class FoundCall(NamedTuple):
 
 
 class TagParser:
-    """The same text gives the same calls, whatever pieces it comes in."""
+    """Finds the same calls however the text is split into pieces."""
 
     def __init__(self) -> None:
         self._code = CodeMarks()
@@ -36,11 +36,11 @@ class TagParser:
 
     @property
     def is_open(self) -> bool:
-        """Whether a tag waits to be closed."""
+        """Whether a tag has been opened and not closed yet."""
         return self._form is not None
 
     def push(self, piece: str) -> list[FoundCall]:
-        """The calls that end within this piece, in order."""
+        """Return the calls that end within this piece, in order."""
         calls = (self._take(sign) for sign in piece)
         return [call for call in calls if call is not None]
 
@@ -49,7 +49,7 @@ class TagParser:
         self._tail = (self._tail + sign)[-_LONGEST_TAG:]
         if self._form is not None:
             self._content.append(sign)
-        # The arguments of a call may have any number of backticks.
+        # The arguments of a call may contain any number of backticks.
         self._code.take(sign, blocks_only=self._form is not None)
         if sign != ">" or self._code.is_code:
             return None

@@ -1,1 +1,1 @@
-"""jq in a child process without environment, with limits on time, memory and output."""
+"""Runs jq in a child process with an empty environment and limits on time, memory and output."""

@@ -1,9 +1,9 @@
-"""The program of the process in which jq works, started by `jq_process` with a path to the folder of the library.
+"""The program of the child process that runs jq, started by `process` with the path of the library's folder.
 
-It imports nothing of this package, so that it starts at once. A request is a line of JSON, an array of the filter, the
-text to work on and the most bytes to answer; the answer is a line too: `{"results": […]}` with JSON texts,
-`{"error": …}` with jq's own words, or `{"too_large": true}`. Before the first request it gives up what it may do; with
-whoever started it, it ends.
+It imports nothing from this package, so it starts fast. A request is one line of JSON: an array of the filter, the
+input text and the maximum size of the results in bytes. The answer is also one line: `{"results": […]}` with JSON
+texts, `{"error": …}` with jq's message, or `{"too_large": true}`. The process gives up its rights before the first
+request, and it exits when its parent does.
 """
 
 import json
@@ -15,12 +15,12 @@ from typing import Any
 MOST_BYTES = 256 * 1024 * 1024
 LONGEST_S = 2.0
 ENDS_BY_ITSELF_S = 3.0
-"""After which a request is over even if nobody is left to stop it."""
+"""Limit after which a request ends even if the parent is no longer there to stop it."""
 READY = b"ready\n"
 
-# Whatever stands before it, `import` and `include` are no jq any more: both read files. So does `modulemeta`.
+# After a definition, `import` and `include`, which read files, are syntax errors. `modulemeta` reads files too.
 _BEFORE = 'def modulemeta: error("there are no modules here");def input: error("there is nothing more to read");'
-# A comment may end in a backslash, with which it goes on in the next line.
+# Two newlines, because a comment that ends in a backslash continues on the next line.
 _AS_TEXT = "\n\n) | tojson"
 
 
@@ -41,7 +41,7 @@ def main(library: str) -> None:
 
 def _answer(jq: Any, filter_text: str, text: str, most_bytes: int) -> dict[str, Any]:
     try:
-        jq.compile(_BEFORE + filter_text)  # alone, so that it cannot close the parenthesis
+        jq.compile(_BEFORE + filter_text)  # compiled alone first, so it cannot close the parenthesis
         program = jq.compile(f"{_BEFORE}({filter_text}{_AS_TEXT}")
     except ValueError as error:
         return {"error": _without_place(str(error))}
@@ -58,19 +58,19 @@ def _answer(jq: Any, filter_text: str, text: str, most_bytes: int) -> dict[str, 
 
 
 def _without_place(words: str) -> str:
-    """The places that jq names are those in the text with ours before it."""
+    """Drop the position from a message, because jq counts our prefix too."""
     return words.removeprefix("jq: error: ").partition(" at <top-level>")[0].partition("\n")[0]
 
 
 def _set_alarm(seconds: float) -> None:
-    """The alarm is not handled: it ends the process, also in the middle of jq's own code."""
+    """Set an alarm without a handler, so that it kills the process even inside jq's own code."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def _give_up_rights() -> None:
     os.environ.clear()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started it, and may mean something else there
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is meant for the parent, which may handle it differently
     try:
         import resource
     except ImportError:  # Windows

@@ -1,8 +1,8 @@
-"""The jq library in a process of its own, where a filter can neither see nor hurt anything but the text it is given.
+"""Runs the jq library in a child process, where a filter can neither see nor harm anything but its input.
 
-The process has an empty environment and may open no file, start no process and take no more than 256 MB. Whatever
-takes longer than 2 s is killed. On macOS the limit of memory does not hold; on Windows none but that of time does, and
-jq's ways to files are closed in the language only.
+The process has an empty environment. It may not open files or start processes, and it may use at most 256 MB. A filter
+that takes longer than 2 s is killed. On macOS the memory limit has no effect. On Windows only the time limit applies,
+and access to files is blocked only within the jq language.
 """
 
 import importlib.util
@@ -23,18 +23,18 @@ _CHILD = Path(__file__).with_name("jq_child.py")
 
 
 class JqTooLarge(InputError):
-    """A filter gives more than was asked for."""
+    """The results of a filter exceed the requested limit."""
 
 
 class JqProcess:
-    """May be used from several threads; one is served after the other. The process starts when it is first needed."""
+    """Thread-safe; calls run one at a time. The process starts on first use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._child: ChildProcess | None = None
 
     def run(self, filter_text: str, text: str, *, most_bytes: int = MOST_ANSWERED_BYTES) -> list[str]:
-        """The results of a filter on a JSON text, as JSON texts; InputError says why there are none."""
+        """Run a filter on a JSON text and return its results as JSON texts. InputError says why there are none."""
         _require_filter(filter_text)
         request = json.dumps([filter_text, text, most_bytes]).encode() + b"\n"
         with self._lock:
@@ -60,7 +60,7 @@ class JqProcess:
 
 
 def _start() -> ChildProcess:
-    # -I -S: nothing of the person's own Python, and no search for packages. Windows needs its root to start at all.
+    # -I -S: ignore the user's Python settings and skip the search for packages. Windows needs SYSTEMROOT to start.
     command = [sys.executable, "-I", "-S", str(_CHILD), _library_folder()]
     return ChildProcess("jq", command, {name: os.environ[name] for name in os.environ if name.upper() == "SYSTEMROOT"})
 
@@ -75,7 +75,7 @@ def _answer(child: ChildProcess, request: bytes) -> bytes:
 
 
 def _library_folder() -> str:
-    """Found, not imported: jq never works in this process."""
+    """Locate the library without importing it: jq never runs in this process."""
     found = importlib.util.find_spec("jq")
     if found is None or found.origin is None:
         raise HaloError("jq cannot start: the package jq is not installed.")

@@ -1,1 +1,1 @@
-"""The notes: one JSON document, read and changed with jq, in versions that can be taken back."""
+"""The notes: one JSON document, read and changed with jq, with undo."""

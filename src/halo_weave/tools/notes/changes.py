@@ -1,4 +1,4 @@
-"""What is different between two documents, as paths that jq knows; and JSON whose numbers keep all their digits."""
+"""Lists the changes between two JSON documents as jq paths, and parses JSON without losing digits of numbers."""
 
 import json
 import math
@@ -13,9 +13,9 @@ from halo_weave.errors import InputError
 
 DEEPEST = 100
 _OWN = (("_metadata", "created"), ("_metadata", "last_modified"))
-"""What the program itself keeps."""
+"""Paths that the program itself maintains; they are not reported as changes."""
 _HALF = re.compile(r"\\u[dD]")
-"""Perhaps half of a character, or one of a pair."""
+"""Matches escapes that may be surrogates, paired or not."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _MOST_SHOWN, _LONGEST_PATH, _LONGEST_VALUE, _LONGEST_LINE = 8, 80, 120, 400
 
@@ -27,24 +27,24 @@ class Gone(Enum):
 
 
 GONE: Final = Gone.GONE
-"""The value of what was deleted."""
+"""The value of a deleted path."""
 
 
 class Change(NamedTuple):
-    """`value` is any JSON value; a number that Python cannot hold is given as text."""
+    """`value` is any JSON value. A number that Python cannot represent is given as text."""
 
     path: str
     value: Any | Literal[Gone.GONE]
 
 
 class _Number(NamedTuple):
-    """A number as it is written."""
+    """A number as written."""
 
     text: str
 
 
 def decoded(text: str) -> Any:
-    """To be compared, not to be shown. InputError if it is no JSON, or more deeply nested than notes may be."""
+    """Parse JSON for comparison, not for display. Raises InputError if it is invalid or nested too deeply."""
     try:
         value = json.loads(text, parse_int=_Number, parse_float=_Number, parse_constant=_refuse_constant)
         text.encode()
@@ -62,17 +62,17 @@ def decoded(text: str) -> Any:
 
 
 def plain(text: str) -> Any:
-    """A JSON text as Python's own values."""
+    """Parse JSON into plain Python values."""
     return _plain(decoded(text))
 
 
 def changes(before: Any, after: Any) -> list[Change]:
-    """Between two `decoded` documents, in the order of the new one, what is gone last."""
+    """List the changes between two `decoded` documents in the order of the new one, deletions last in each object."""
     return [Change(_path_text(path), value) for path, value in _changed(before, after, ()) if path not in _OWN]
 
 
 def in_words(changed: Sequence[Change]) -> str:
-    """On one line of bounded length: `.context.name = "Ann"; .scratch.old deleted`."""
+    """Describe changes on one line of bounded length: `.context.name = "Ann"; .scratch.old deleted`."""
     told = [_told(change) for change in changed[:_MOST_SHOWN]]
     if len(changed) > _MOST_SHOWN:
         told.append(f"and {len(changed) - _MOST_SHOWN} more")
@@ -100,7 +100,7 @@ def _changed(before: Any, after: Any, path: _Path) -> Iterator[tuple[_Path, Any]
 
 
 def _can_go_by_place(before: list[Any], after: list[Any]) -> bool:
-    """Something was put behind it, or in the place of something; else the whole list says it best."""
+    """Whether items were only replaced or appended. Otherwise the whole list is the clearest change."""
     return len(before) == len(after) or (0 < len(before) < len(after) and after[: len(before)] == before)
 
 

@@ -1,4 +1,4 @@
-"""A command on the notes as a model writes it: `jq 'FILTER' notes.json`, and `> output` behind it to change them."""
+"""Parses a notes command as a model writes it: `jq 'FILTER' notes.json`, followed by `> output` to change the notes."""
 
 import re
 from typing import NamedTuple
@@ -20,12 +20,12 @@ class NotesCommand(NamedTuple):
 
 
 def is_notes_command(text: str) -> bool:
-    """Whether it is meant as one; it may still be a wrong one."""
+    """Whether the text is meant as a notes command. It may still be invalid."""
     return _COMMAND.fullmatch(text.strip()) is not None
 
 
 def parse_notes_command(text: str) -> NotesCommand:
-    """InputError in a sentence that says how it should be written."""
+    """Raises InputError with the correct form if the command is invalid."""
     matched = _COMMAND.fullmatch(text.strip())
     if matched is None:
         raise InputError(f"This is not a command for the notes; {_FORM}.")
@@ -37,7 +37,7 @@ def parse_notes_command(text: str) -> NotesCommand:
 
 
 def _without_options(rest: str) -> str:
-    """Results are shown compactly anyway."""
+    """Drop options that only affect formatting, because results are always compact."""
     end = 0
     while (option := _OPTION.match(rest, end)) is not None:
         if option[1] not in _HARMLESS_OPTIONS:
@@ -47,7 +47,7 @@ def _without_options(rest: str) -> str:
 
 
 def _without_output(rest: str) -> tuple[str, bool]:
-    """Only what is behind the file's name counts: in a filter, > is a comparison."""
+    """Split off `> output`. Only text after the file name counts, because > in a filter is a comparison."""
     head, _, target = rest.rpartition(">")
     head = head.rstrip()
     if not head.rstrip(">").rstrip().endswith(_NOTES) or _QUOTE.search(target):
@@ -58,7 +58,7 @@ def _without_output(rest: str) -> tuple[str, bool]:
 
 
 def _unquoted(word: str) -> str:
-    """The filter within its quotes. An apostrophe in it is taken for one: jq itself has no use for single quotes."""
+    """Return the filter without its quotes. Apostrophes inside are kept, because jq itself has no single quotes."""
     if len(word) >= 2 and word[0] == word[-1] == "'":
         return word[1:-1].replace("'\\''", "'").replace("'\"'\"'", "'")
     if len(word) >= 2 and word[0] == word[-1] == '"':

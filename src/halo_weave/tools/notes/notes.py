@@ -1,4 +1,4 @@
-"""The notes: one JSON document of the memory, read and changed with jq, in versions that can be taken back."""
+"""The notes: one JSON document of the memory, read and changed with jq, with a history of versions."""
 
 import json
 import re
@@ -17,7 +17,7 @@ __all__ = ["GONE", "LARGEST_DOCUMENT_BYTES", "LARGEST_TEXT", "Change", "Notes", 
 
 LARGEST_DOCUMENT_BYTES = 256 * 1024
 LARGEST_TEXT = 8 * LARGEST_DOCUMENT_BYTES
-"""In characters, before spaces between its parts are taken out."""
+"""In characters, before whitespace is removed."""
 REPLACE = "replace"
 _UNDO = re.compile(r"undo ([0-9]{1,18})")
 _ATTEMPTS = 50
@@ -25,18 +25,18 @@ _KINDS = {"[": "an array", '"': "a string", "t": "true", "f": "false", "n": "nul
 
 
 class NotesChange(NamedTuple):
-    """The version that the notes have now, and what is different in it; nothing if they stayed as they were."""
+    """The current version of the notes and what changed in it; no changes if the notes stayed the same."""
 
     version: int
     changes: list[Change]
 
     def in_words(self) -> str:
-        """On one line of bounded length."""
+        """Describe the changes on one line of bounded length."""
         return in_words(self.changes)
 
 
 class Notes:
-    """May be used from several threads, and by several processes on one memory."""
+    """Thread-safe. Several processes may use one memory."""
 
     def __init__(self, store: NotesStore, jq: JqProcess, clock: Callable[[], datetime] = utc_now) -> None:
         self._store = store
@@ -53,25 +53,25 @@ class Notes:
         return record
 
     def history(self, before: int | None = None, limit: int = 50) -> list[NotesOutline]:
-        """The newest first."""
+        """Return versions, newest first."""
         return self._store.notes_history(before, limit)
 
     def query(self, filter_text: str) -> list[Any]:
-        """The results of a jq filter on the notes."""
+        """Return the results of a jq filter on the notes."""
         return [plain(text) for text in self._jq.run(filter_text, self.read().document)]
 
     def query_texts(self, filter_text: str) -> list[str]:
-        """The same as JSON texts, in which numbers have all their digits."""
+        """Like `query`, but return JSON texts, in which numbers keep all their digits."""
         texts = self._jq.run(filter_text, self.read().document)
         for text in texts:
             decoded(text)
         return texts
 
     def patch(self, filter_text: str, origin: str, expected_version: int | None = None) -> NotesChange:
-        """Let the notes be what a jq filter makes of them, which has to be one object.
+        """Replace the notes with the result of a jq filter, which must be exactly one object.
 
-        If somebody else changed them meanwhile, the filter is run on what they are now; but if `expected_version` is
-        given, that is a StoreConflict.
+        If the notes were changed in the meantime, the filter runs again on the new version. With `expected_version`, a
+        version other than that raises StoreConflict instead.
         """
         for _ in range(_ATTEMPTS):
             before = self._expected(expected_version)
@@ -85,19 +85,20 @@ class Notes:
         raise met
 
     def replace(self, document: str, expected_version: int, origin: str) -> NotesChange:
-        """StoreConflict if the notes have another version; InputError if the text is not one JSON object."""
+        """Raises StoreConflict if the notes are at another version, InputError if the text is not one JSON object."""
         before = self._expected(expected_version)
         if len(document) > LARGEST_TEXT:
             raise _too_large()
         if not isinstance(decoded(document), dict):
             raise InputError("The notes must be one JSON object; nothing was changed.")
-        (as_jq_writes_it,) = self._limited(".", document)  # as what is there is written, to be compared with it
+        (as_jq_writes_it,) = self._limited(".", document)  # jq normalises it like the stored document, to compare them
         return self._put(before, as_jq_writes_it, origin, REPLACE)
 
     def undo(self, origin: str, expected_version: int | None = None) -> NotesChange:
-        """Take the last change back by a new version that is as the notes were before it; again goes further back.
+        """Undo the last change by writing a new version with the content before it. More calls go further back.
 
-        A later change is taken back first, then what was before the undo. What was undone is still in the history.
+        If a change follows an undo, the next undo reverts that change, and later ones continue where the earlier undo
+        stopped. Undone versions stay in the history.
         """
         now = self._expected(expected_version)
         version = _undone_to(now)
@@ -107,7 +108,7 @@ class Notes:
         return self._put_again(now, before, origin, f"undo {_undone_to(before)}")
 
     def restore(self, version: int, origin: str, expected_version: int | None = None) -> NotesChange:
-        """Let the notes be as they were in a version; itself a change that can be undone."""
+        """Restore the content of an earlier version as a new version, which can itself be undone."""
         now = self._expected(expected_version)
         return self._put_again(now, self.version(version), origin, f"restore {version}")
 
@@ -162,7 +163,7 @@ def _too_large() -> InputError:
 
 
 def _undone_to(record: NotesRecord) -> int:
-    """The version that this one is, if it came about by undoing; else itself."""
+    """Return the version whose content an undo restored, or the record's own version if it is not an undo."""
     undone = _UNDO.fullmatch(record.command)
     return int(undone[1]) if undone and int(undone[1]) < record.version else record.version
 

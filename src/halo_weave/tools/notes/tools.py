@@ -1,4 +1,4 @@
-"""The notes as tools: `query_notes` reads them with jq, `patch_notes` changes them with jq."""
+"""The notes tools: `query_notes` reads with jq, `patch_notes` changes with jq."""
 
 from typing import Annotated, Any
 

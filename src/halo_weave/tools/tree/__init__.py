@@ -1,1 +1,1 @@
-"""The memory tree: what somebody decided to keep, under paths, with the chunks that it was about."""
+"""The memory tree: content that someone chose to keep, stored under paths, with the chunks it relates to."""

@@ -1,4 +1,4 @@
-"""What the memory tree tells of its entries."""
+"""The values that the memory tree returns for its entries."""
 
 from datetime import datetime
 from typing import Any
@@ -9,7 +9,7 @@ from halo_weave.records.tree import SnapshotChunk, TreeOutline
 
 
 class Saved(msgspec.Struct, frozen=True):
-    """`chunks` were near to what was saved and went along, with `snapshot_tokens` tokens."""
+    """The result of a save: its snapshot has `chunks` related chunks with `snapshot_tokens` tokens in all."""
 
     path: str
     version: int
@@ -18,7 +18,7 @@ class Saved(msgspec.Struct, frozen=True):
 
 
 class Entry(msgspec.Struct, frozen=True, eq=False):
-    """What is at a path, or was as of an earlier version; the snapshot has the best chunk first."""
+    """The entry at a path, now or at an earlier version. Its snapshot has the best chunk first."""
 
     path: str
     content: Any
@@ -30,16 +30,16 @@ class Entry(msgspec.Struct, frozen=True, eq=False):
 
 
 class NearChunk(msgspec.Struct, frozen=True, eq=False):
-    """A chunk of a snapshot and how near it is to a question."""
+    """A chunk of a snapshot and its similarity to a query."""
 
     chunk: SnapshotChunk
     similarity: float
 
 
 class ScoredEntry(msgspec.Struct, frozen=True, eq=False):
-    """An entry under a heading. `similarity` is that of its best chunk, None if nothing was asked for.
+    """An entry under a heading. `similarity` is that of its best chunk, or of its own text if it has no snapshot.
 
-    `chunks` are those that are near to the question, the nearest first.
+    It is None without a query. `chunks` are those similar to the query, the most similar first.
     """
 
     path: str
@@ -54,7 +54,7 @@ class ScoredEntry(msgspec.Struct, frozen=True, eq=False):
 
 
 class TreeNode(msgspec.Struct, frozen=True):
-    """A heading: what is saved at it, if anything, and the headings below it."""
+    """A heading: the entry saved at it, if any, and the headings below it."""
 
     heading: str
     path: str
@@ -62,12 +62,12 @@ class TreeNode(msgspec.Struct, frozen=True):
     children: list["TreeNode"]
 
     def count(self) -> int:
-        """Entries at and under it."""
+        """Return the number of entries at this heading and below it."""
         return (self.entry is not None) + sum(child.count() for child in self.children)
 
 
 def words_of(content: Any) -> str:
-    """The names and values of JSON without its signs, as something to search with."""
+    """Return the names and values in JSON content as plain words, for use as a search query."""
     if isinstance(content, dict):
         return " ".join(f"{name} {words_of(value)}" for name, value in content.items())
     if isinstance(content, list):

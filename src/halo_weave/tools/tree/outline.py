@@ -1,4 +1,4 @@
-"""The memory tree as headings below headings, and its top levels as a few lines of text."""
+"""Builds the memory tree from its paths, and formats its top levels as a few lines of text."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,7 +10,7 @@ _INDENT = "  "
 
 
 def tree_of(root: str, outlines: Iterable[TreeOutline]) -> TreeNode:
-    """`outlines` are at the root or under it, in order of their headings: a path comes before what is under it."""
+    """Build the tree below a root. `outlines` are at the root or under it, each path before the paths under it."""
     nodes = {"": _node("", None)}
     for outline in outlines:
         for path in (*ancestors_of(outline.path), outline.path):
@@ -21,7 +21,7 @@ def tree_of(root: str, outlines: Iterable[TreeOutline]) -> TreeNode:
 
 
 def text_of(tree: TreeNode, levels: int, most_characters: int) -> str:
-    """As many levels as there is room for; what is left out is counted."""
+    """Format as many levels as fit, and count what is left out."""
     lines: list[str] = []
     for depth in range(max(levels, 1), 0, -1):
         lines = list(_lines(tree, depth))

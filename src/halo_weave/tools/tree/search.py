@@ -1,8 +1,8 @@
-"""Search among entries of the memory tree by what their snapshots are about.
+"""Searches entries of the memory tree by the content of their snapshots.
 
-What has no vector of the embedder that serves is embedded when it is searched, by its own text alone, and the vector is
-kept. That is so with snapshots that another embedder made, and where the store took a vector away because it may know
-what was deleted around its chunk.
+A chunk without a vector from the serving embedder is embedded when it is searched, from its own text alone, and the
+vector is stored. This happens to snapshots made with another embedder. It also happens after the store removed a vector
+that may encode deleted text around its chunk.
 """
 
 import math
@@ -25,13 +25,13 @@ from halo_weave.tools.tree.entries import NearChunk, ScoredEntry, words_of
 
 _NEAR = 0.5
 _OWN_CHARACTERS = 1000
-"""Of an entry's own text that are compared: about what an embedder reads."""
+"""Characters of an entry's own text to compare: about as much as an embedder reads."""
 _FADES_WITHIN = timedelta(days=30)
 _WORD = re.compile(r"\w+")
 
 
 class _Question(NamedTuple):
-    """Without an embedder it is the words that are compared."""
+    """A search query. Without an embedder, it is compared by words."""
 
     words: frozenset[str]
     embedder: str | None
@@ -51,7 +51,7 @@ class TreeSearch:
     def scored(
         self, root: str, entries: Sequence[TreeEntry], query: str, recency_bias: float, now: datetime
     ) -> list[ScoredEntry]:
-        """The best first, or the newest if nothing is asked for."""
+        """Return the entries, best first, or newest first without a query."""
         similarities, chunks = self._similarities(root, entries, query) if query.strip() else ({}, {})
         scored = []
         for entry in entries:
@@ -78,7 +78,7 @@ class TreeSearch:
     def _similarities(
         self, root: str, entries: Sequence[TreeEntry], query: str
     ) -> tuple[dict[str, float], dict[str, list[NearChunk]]]:
-        """That of the best chunk of each entry, and all chunks that are near, the nearest first."""
+        """Return the similarity of each entry, and its chunks above the threshold, the most similar first."""
         question = self._question(query)
         found: dict[str, list[_Found]] = {}
         for path, one in self._compared(root, question):
@@ -113,7 +113,7 @@ class TreeSearch:
                     yield path, _Found(_similarity(question, text, vector), number)
 
     def _renewed(self, embedder: str | None, chunks: Sequence[SnapshotChunk]) -> dict[int, Vector]:
-        """Vectors of this embedder, which are kept for the next time; what is blank cannot have one."""
+        """Embed chunks with this embedder and store the vectors for the next search. Blank text has no vector."""
         texts = list(dict.fromkeys(one.text for one in chunks if one.text.strip()))
         made = self._memory.embed_texts(texts) if texts and embedder is not None else None
         if made is None or made[0] != embedder:
@@ -125,7 +125,7 @@ class TreeSearch:
         return renewed
 
     def _own_similarities(self, question: _Question, entries: Sequence[TreeEntry]) -> dict[str, float]:
-        """For entries without a snapshot: how near their headings and contents themselves are."""
+        """Compare the headings and contents of entries without a snapshot."""
         texts = {
             entry.path: f"{heading_of(entry.path)} {words_of(msgspec.json.decode(entry.content))}"[:_OWN_CHARACTERS]
             for entry in entries
@@ -135,7 +135,7 @@ class TreeSearch:
 
 
 class _OwnVectors:
-    """Vectors of what entries themselves say, of those that were asked for last."""
+    """An LRU cache for the vectors of entries' own text."""
 
     _MOST = 4096
 
@@ -163,7 +163,7 @@ class _OwnVectors:
 
 
 def _similarity(question: _Question, text: str, vector: Vector | None) -> float:
-    """The cosine; without vectors the share of the question's words that are in the text."""
+    """Return the cosine similarity or, without vectors, the share of the query's words that are in the text."""
     if question.vector is not None and vector is not None:
         return float(question.vector @ vector)
     return len(question.words & set(_words(text))) / len(question.words) if question.words else 0.0

@@ -1,4 +1,4 @@
-"""The memory tree as tools."""
+"""The tools of the memory tree."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -114,7 +114,7 @@ def tree_tools(tree: MemoryTree) -> tuple[Tool[Any], ...]:
 
 
 def _paths(node: TreeNode) -> Iterator[str]:
-    """Those that something is saved at, from the top down."""
+    """Yield the paths that have an entry, from the top down."""
     if node.entry is not None:
         yield node.path
     for child in node.children:

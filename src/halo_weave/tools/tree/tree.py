@@ -1,6 +1,6 @@
-"""The memory tree: what somebody decided to keep, under paths, each with the chunks that it was about.
+"""The memory tree: content that someone chose to keep, stored under paths, each with the chunks it relates to.
 
-Whoever saves overwrites, unless they say which version they have read; every version stays in the history.
+Saving overwrites unless the caller names the version that it has read. The history keeps every version.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,9 +29,9 @@ MOST_CONTEXT_TOKENS = 32_768
 RECENCY_BIAS = 0.3
 _CANDIDATES = 50
 _QUERY_CHARACTERS = 1000
-"""About what an embedder reads; the rest would count for words alone."""
+"""About as much as an embedder reads; further text would only count in the word search."""
 _NAMED_CHILDREN = 5
-# The class has a method `list`.
+# Aliases, because `list` is also a method of the class.
 PathList = list[str]
 History = list[VersionOutline]
 Snapshot = list[SnapshotChunk]
@@ -42,7 +42,7 @@ class UnknownPath(InputError):
 
 
 class MemoryTree:
-    """May be used from several threads. Paths and JSON are checked here; InputError says what is wrong with them."""
+    """Thread-safe. Checks paths and JSON; InputError says what is wrong with them."""
 
     def __init__(self, memory: Memory, clock: Callable[[], datetime] = utc_now) -> None:
         self._memory = memory
@@ -60,10 +60,10 @@ class MemoryTree:
         expected_version: int | None = None,
         without_turn: int | None = None,
     ) -> Saved:
-        """Keep JSON under a path, with the chunks of the memory that are nearest to it, but none of `without_turn`: the
-        reply that saves it is not what it is about.
+        """Save JSON under a path, with a snapshot of the most similar chunks in memory.
 
-        With `expected_version` (0: nothing is there) StoreConflict if it is another one by now; without, it overwrites.
+        Chunks of `without_turn` are excluded: that turn is the reply that saves, not what the content is about.
+        With `expected_version` (0: no entry), raises StoreConflict if the entry is at another version.
         """
         path = path_of_text(path)
         text = content_of(path, content)
@@ -80,13 +80,13 @@ class MemoryTree:
         return Saved(path, version, sum(one.token_count for one in snapshot), len(snapshot))
 
     def query(self, path: str) -> Entry:
-        """What is at a path, with its snapshot; notes that it was read. UnknownPath if there is nothing."""
+        """Return the entry at a path with its snapshot, and record the access. Raises UnknownPath if there is none."""
         entry = self.entry(path)
         self._store.touch_tree_entry(entry.path, now := self._clock())
         return msgspec.structs.replace(entry, accessed=now)
 
     def entry(self, path: str) -> Entry:
-        """The same without a note."""
+        """Like `query`, but without recording the access."""
         path = path_of_text(path)
         found = self._store.tree_entry(path)
         if found is None:
@@ -98,9 +98,9 @@ class MemoryTree:
     def query_heading(
         self, path: str, query: str | None = None, recency_bias: float = RECENCY_BIAS
     ) -> list[ScoredEntry]:
-        """Everything under a heading, whatever the level, without the entry at it: the best first, or the newest.
+        """Return everything under a heading at any level, but not the entry at it: best first, or newest first.
 
-        The score is (1 - bias) * similarity + bias * exp(-age / 30 days). UnknownPath if there is nothing under it.
+        The score is (1 - bias) * similarity + bias * exp(-age / 30 days). Raises UnknownPath if nothing is under it.
         """
         path = root_of_text(path)
         if not 0 <= recency_bias <= 1:
@@ -112,7 +112,7 @@ class MemoryTree:
         return self._search.scored(path, entries, query or "", recency_bias, self._clock())
 
     def list(self, root: str = "") -> TreeNode:
-        """The headings at and below a root. UnknownPath if there is nothing; the whole tree may be empty."""
+        """Return the headings at and below a root. Raises UnknownPath if there are none, except for the whole tree."""
         root = root_of_text(root)
         outlines = self._store.tree_outlines(root)
         if root and not outlines:
@@ -120,9 +120,9 @@ class MemoryTree:
         return tree_of(root, outlines)
 
     def delete(self, path: str, recursive: bool = False, *, origin: str) -> PathList:
-        """Delete the entry at a path, with `recursive` also all under it; gives the paths that went.
+        """Delete the entry at a path and, with `recursive`, everything under it. Returns the deleted paths.
 
-        UnknownPath if there is nothing to delete. `undelete` brings it back.
+        Raises UnknownPath if there is nothing to delete. `undelete` reverts it.
         """
         path = path_of_text(path)
         gone = self._store.delete_tree_entries(path, recursive=recursive, time=self._clock(), origin=origin)
@@ -131,13 +131,13 @@ class MemoryTree:
         return gone
 
     def undelete(self, paths: Sequence[str], *, origin: str) -> PathList:
-        """Bring deleted entries back, all or none."""
+        """Restore deleted entries, all or none."""
         known = [path_of_text(path) for path in paths]
         self._store.undelete_tree_entries(known, time=self._clock(), origin=origin)
         return known
 
     def history(self, path: str, before: int | None = None, limit: int = 100) -> History:
-        """Newest first, deletions too. UnknownPath if there never was anything."""
+        """Return versions, newest first, including deletions. Raises UnknownPath if there never were any."""
         path = path_of_text(path)
         found = self._store.tree_history(path, before, limit)
         if not found and before is None:
@@ -145,7 +145,7 @@ class MemoryTree:
         return found
 
     def version(self, path: str, version: int) -> Entry:
-        """An entry as it was; `accessed` is when it was saved."""
+        """Return an earlier version of an entry. Its `accessed` is the time when it was saved."""
         path = path_of_text(path)
         found = self._store.tree_version(path, version)
         if found is None or found.content is None:
@@ -156,7 +156,7 @@ class MemoryTree:
         return Entry(path, content, version, found.created, found.time, found.time, snapshot)
 
     def restore(self, path: str, version: int, *, origin: str, expected_version: int | None = None) -> Saved:
-        """Save an earlier version once more, with its snapshot, as the newest; also what was deleted."""
+        """Save an earlier version again as the newest, with its snapshot. Works for deleted entries too."""
         path = path_of_text(path)
         new = self._store.restore_tree_entry(
             path, version, time=self._clock(), origin=origin, expected_version=expected_version
@@ -165,7 +165,7 @@ class MemoryTree:
         return Saved(path, new, sum(one.token_count for one in snapshot), len(snapshot))
 
     def outline(self, levels: int = 2, most_characters: int = 2000) -> str:
-        """The top of the tree in a few lines, for whoever should know what there is; empty if nothing is."""
+        """Format the top of the tree as a few lines that show what exists; empty if the tree is empty."""
         return text_of(self.list(), levels, most_characters)
 
     def _snapshot(self, path: str, content: Any, context_tokens: int, without_turn: int | None) -> Snapshot:
@@ -190,12 +190,12 @@ class MemoryTree:
         ]
 
     def _vectors(self, embedder: str, ids: Sequence[int]) -> dict[int, NDArray[np.float32]]:
-        """Those of the index; what has none yet is embedded when it is searched."""
+        """Return vectors from the index. Chunks that have none yet are embedded when they are searched."""
         found, vectors = self._store.vectors_by_ids(embedder, ids)
         return dict(zip(found.tolist(), vectors.astype(np.float32), strict=True))
 
     def _unknown(self, path: str) -> UnknownPath:
-        """Says what there is instead, since a path is easily mistaken."""
+        """Build an error that names existing paths below, because a path is easily mistaken."""
         under = [entry.path for entry in self._store.tree_entries_under(path)]
         if not under:
             return UnknownPath(f"The memory tree has nothing at {path!r}.")

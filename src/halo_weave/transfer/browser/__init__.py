@@ -1,1 +1,1 @@
-"""The export of the browser Halo Weave: reading it, and taking it into the memory."""
+"""Reads exports of the browser Halo Weave and imports them into the memory."""

@@ -1,7 +1,7 @@
-"""The export of the browser Halo Weave, as chunks under the numbers that it has there.
+"""Parses an export of the browser Halo Weave into chunks that keep their original numbers.
 
-One JSON object: `tokens`, and `stats` and `sentences`, which say nothing that the tokens do not. A token that is
-`deleted` was pruned from the context; it was said all the same.
+It is one JSON object with `tokens`, and with `stats` and `sentences`, which add nothing to the tokens. A `deleted`
+token was pruned from the context, but it is part of the conversation all the same.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from halo_weave.records.roles import Role
 from halo_weave.records.tokens import Token
 
 FINGERPRINT = "import"
-"""The metadata by which a conversation that was imported before is known again, under whatever numbers."""
+"""The metadata key that identifies a conversation imported before, even if it was renumbered."""
 _SYSTEM_PROMPT_TURN = 0
 
 
@@ -50,7 +50,7 @@ class _Mark(msgspec.Struct):
 
 
 class BrowserConversation(NamedTuple):
-    """`chunks` are in order of position; the tokens of the system prompt are only counted."""
+    """`chunks` are in order of position. The system prompt's tokens are only counted."""
 
     chunks: list[Chunk]
     system_prompt_tokens: int
@@ -66,7 +66,7 @@ _MARKS = msgspec.json.Decoder(_Mark)
 
 
 def with_whole_characters(document: bytes) -> bytes:
-    """A browser may write half a character, where a token ends within one; the sign for an unknown one replaces it."""
+    """Replace unpaired surrogates with U+FFFD. A browser writes them where a token ends within a character."""
     if _HALF_CHARACTER.search(document) is None:
         return document
     return _ESCAPES.sub(lambda escape: rb"\ufffd" if escape[2] else escape[0], document)
@@ -81,7 +81,7 @@ def is_browser_export(document: bytes) -> bool:
 
 
 def conversation_of(document: bytes, time: datetime) -> BrowserConversation:
-    """The export has no times: every chunk gets `time`."""
+    """Parse an export. It has no times, so every chunk gets `time`."""
     tokens = sorted(_tokens_of(document), key=lambda token: token.position)
     for earlier, later in itertools.pairwise(tokens):
         if earlier.position == later.position:
@@ -103,7 +103,7 @@ def _tokens_of(document: bytes) -> list[_BrowserToken]:
 
 
 def _chunks(tokens: list[_BrowserToken], time: datetime, fingerprint: str) -> Iterator[Chunk]:
-    """Numbered anew within each turn, since a sentence with a gap in it becomes several chunks."""
+    """Number chunks again within each turn, because a sentence with a gap becomes several chunks."""
     chunks_of_turn: dict[int, int] = {}
     for sentence in _sentences_without_gaps(tokens):
         turn = sentence[0].turn_id

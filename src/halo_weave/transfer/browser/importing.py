@@ -1,4 +1,4 @@
-"""A conversation of the browser Halo Weave taken into the memory, once."""
+"""Imports a conversation of the browser Halo Weave into the memory, once."""
 
 from datetime import datetime
 
@@ -40,7 +40,7 @@ def import_browser_export(
 
 
 def _has_import(store: Store, fingerprint: str) -> bool:
-    """Looks through the whole memory, deleted chunks too: what was imported and deleted does not come back."""
+    """Search the whole memory, including deleted chunks: a conversation that was deleted must not come back."""
     position = FIRST_POSITION
     while batch := store.chunks_from(position, BATCH):
         if any(_fingerprint(stored.chunk) == fingerprint for stored in batch):

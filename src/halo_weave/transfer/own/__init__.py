@@ -1,1 +1,1 @@
-"""Our own export format: writing everything, checking every line, and reading it back all or nothing."""
+"""Our own export format: writes the whole memory, checks every line, and imports all or nothing."""

@@ -1,4 +1,4 @@
-"""What every line of an export says of a chunk, whether it is the chunk itself or a copy of it."""
+"""The fields of a chunk in an export, whether the line is the chunk itself or a copy in a snapshot."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -25,7 +25,7 @@ class ChunkLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 
 
 def export_chunk(chunk: Chunk) -> dict[str, Any]:
-    """The fields of a `ChunkLine`."""
+    """Return the fields of a `ChunkLine`."""
     return {
         "turn": text_of_number(chunk.key.turn),
         "index": chunk.key.index,
@@ -40,7 +40,7 @@ def export_chunk(chunk: Chunk) -> dict[str, Any]:
 
 
 def import_chunk(line: ChunkLine, **deletion: Any) -> Chunk:
-    """`deletion` is what the line says of it beyond that."""
+    """Build a chunk from its line. `deletion` has the fields about its deletion, which `ChunkLine` lacks."""
     return Chunk(
         key=ChunkKey(number_in_file(line.turn), line.index, line.role),
         text=line.text,

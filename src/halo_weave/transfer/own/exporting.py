@@ -1,4 +1,4 @@
-"""The whole memory as lines of JSON in one file."""
+"""Exports the whole memory to one file, as lines of JSON."""
 
 import gzip
 import itertools
@@ -30,9 +30,9 @@ from halo_weave.transfer.own.notes_and_tree import line_of_kept
 
 _ATTEMPTS = 3
 _EXPORTED = ("chunks", "audit", "notes", "tree", "tree_snapshots", "snapshot_chunks")
-"""From where what is damaged would have been in the file."""
+"""The tables whose damaged rows would have been in the file."""
 _TREE_BATCH = 16
-"""Each may have a snapshot of many chunks."""
+"""Small, because each version may have a snapshot of many chunks."""
 
 
 def export_memory(
@@ -44,10 +44,10 @@ def export_memory(
     skip_damaged: bool = False,
     progress: ProgressCallback = no_progress,
 ) -> Exported:
-    """Write all chunks, notes and the tree to `path`, compressed if it ends in `.gz`; never all of it is in RAM.
+    """Write all chunks, notes and the tree to `path`, compressed if it ends in `.gz`. The data is streamed.
 
-    The file is of one moment: if others change the memory meanwhile, the export begins again, three times at most.
-    What is damaged refuses the export, or is left out by working on a copy from which it was taken out.
+    The file is a consistent snapshot: if the memory changes during the export, it starts over, up to three attempts.
+    Damaged data makes the export fail; with `skip_damaged`, the export uses a repaired copy without it.
     """
     now = now or utc_now()
     if not skip_damaged:
@@ -145,5 +145,5 @@ def _tree(store: Store) -> Iterator[KeptVersion]:
 def _compressed(file: BinaryIO, path: Path) -> AbstractContextManager[BinaryIO]:
     if path.suffix != ".gz":
         return nullcontext(file)
-    # Neither name nor time, so that equal memories give equal files.
+    # No name and no time, so that equal memories give equal files.
     return gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)  # type: ignore[return-value]

@@ -1,7 +1,7 @@
-"""The lines of an export: a header, the chunks and those merged away, each in order of position, the audit log, what
-was kept on purpose, an end.
+"""The lines of an export: header, chunks, merged chunks, audit log, notes and memory tree, end.
 
-Positions and turns are decimal text, times ISO 8601 in UTC. Equal memories give equal lines, but for the header's time.
+Chunks and merged chunks are each in order of position. Positions and turns are decimal strings, times are ISO 8601 in
+UTC. Equal memories give equal lines, except for the header's time.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from halo_weave.transfer.own.notes_and_tree import NotesLine, TreeLine, kept_of_
 FORMAT = "halo-weave-export"
 VERSION = 1
 UNNUMBERED = 0
-"""The number of an entry of the audit log that is on its way to another memory, which will give it one."""
+"""The number of an audit entry from a file; the importing memory assigns a new one."""
 
 
 class ExportHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,7 +40,7 @@ class ExportHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class End(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag="end"):
-    """`sha256` is of all lines between the header and this one, with their line ends."""
+    """`sha256` covers all lines between the header and this one, including their line ends."""
 
     sha256: str
 

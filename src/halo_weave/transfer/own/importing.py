@@ -1,4 +1,4 @@
-"""An export read back: every line is checked and set aside, then all that is new is handed to the store at once."""
+"""Imports an export: checks and stages every line, then passes everything new to the store at once."""
 
 import hashlib
 import tempfile
@@ -31,7 +31,7 @@ from halo_weave.transfer.refusal import reason_of, refusal
 
 _KEY_DIGEST_BYTES = 16
 _LARGEST_GAP = 2**64
-"""How far beyond all that the file names its next turn and position count: those were reserved and never used."""
+"""How far the next turn and position may exceed all numbers in the file; the gap was reserved but never used."""
 
 
 def import_own_format(store: Store, source: ImportSource, first_line: bytes, progress: ProgressCallback) -> Imported:
@@ -73,7 +73,7 @@ def import_own_format(store: Store, source: ImportSource, first_line: bytes, pro
 
 
 def _require_no_conflict(store: Store, kept: KeptVersion, path: Path) -> None:
-    """A snapshot goes where its positions are: those must not be of something else here."""
+    """Check that the positions of a snapshot do not belong to other text in this memory."""
     for one in kept.snapshot:
         is_present(store, one.chunk, path)
 
@@ -111,7 +111,7 @@ class _Counts(NamedTuple):
 
 
 class _Reader:
-    """Reads a file once, from its header to its end; when `chunks` is through, the file as a whole is sound."""
+    """Reads a file once, from header to end. When `lines` is exhausted, the whole file is known to be valid."""
 
     def __init__(self, source: ImportSource, first_line: bytes, progress: ProgressCallback) -> None:
         self._source = source
@@ -176,7 +176,7 @@ class _Reader:
                 "header"
             )
         self._reach(chunk.key, chunk.end_position)
-        # What was merged away may have been the longer one of two by then: those may overlap, but have an order.
+        # A merged chunk may have been the longer of the two, so merged chunks may overlap, but they have an order.
         is_merged = record.merged_into is not None
         self._free_from[not is_merged] = chunk.first_position + 1 if is_merged else chunk.end_position
 
@@ -198,7 +198,7 @@ class _Reader:
         self._end_position = max(self._end_position, end_position)
 
     def _bound_next(self) -> None:
-        """A header that names huge numbers without need must not make all that follow huge for ever."""
+        """Limit the header's numbers, so that needlessly huge ones do not make all later numbers huge."""
         self.next_turn = min(self.next_turn, self._end_turn + _LARGEST_GAP)
         self.next_position = min(self.next_position, self._end_position + _LARGEST_GAP)
 

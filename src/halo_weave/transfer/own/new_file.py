@@ -1,4 +1,4 @@
-"""A file that appears whole or not at all, and never in place of another one unasked."""
+"""Creates a file that appears complete or not at all, and replaces another one only on request."""
 
 import os
 import tempfile
@@ -12,7 +12,7 @@ from halo_weave.errors import InputError, StoreUnavailable
 
 @contextmanager
 def new_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """A temporary file beside `path` that takes its name once it is complete and on the disk."""
+    """Yield a temporary file beside `path` that gets its name once it is complete and synced to disk."""
     if path.exists() and not overwrite:
         raise _taken(path)
     try:
@@ -33,7 +33,7 @@ def new_file(path: Path, *, overwrite: bool) -> Iterator[BinaryIO]:
 def _give_name(temporary: Path, path: Path, overwrite: bool) -> None:
     if not overwrite:
         try:
-            # Unlike a rename, a link fails if somebody made a file of this name meanwhile.
+            # Unlike a rename, a link fails if a file of this name has been created in the meantime.
             path.hardlink_to(temporary)
             return
         except FileExistsError:

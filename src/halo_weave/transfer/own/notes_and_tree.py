@@ -1,6 +1,6 @@
-"""The lines of an export for what was kept on purpose: every version of the notes and of the memory tree.
+"""The lines of an export for every version of the notes and of the memory tree.
 
-Vectors are left out: they are made anew from the texts.
+Vectors are left out, because they can be recomputed from the texts.
 """
 
 from datetime import UTC, datetime
@@ -33,7 +33,7 @@ class SnapshotLine(ChunkLine, frozen=True, kw_only=True):
 class TreeLine(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="kind", tag="tree"
 ):
-    """`content` is JSON as text; none if this version is a deletion."""
+    """`content` is JSON as a string, or None if this version is a deletion."""
 
     path: str
     version: int
@@ -76,7 +76,7 @@ def kept_of_line(line: NotesLine | TreeLine) -> NotesOrTreeRecord:
 
 
 class KeptOrder:
-    """Versions come from the first on, without a gap, and paths in their order."""
+    """Requires that versions start at 1 without gaps, and that paths are in order."""
 
     def __init__(self) -> None:
         self._notes = 0

@@ -1,4 +1,4 @@
-"""Whether the memory has a chunk of a file already, has room for it, or has something else in its place."""
+"""Checks whether the memory already has a chunk from a file, or has something else in its place."""
 
 from pathlib import Path
 
@@ -9,9 +9,9 @@ from halo_weave.transfer.refusal import conflict
 
 
 def is_present(store: Store, chunk: Chunk, path: Path) -> bool:
-    """StoreConflict if its place is taken by something else.
+    """Whether the memory has this chunk. Raises StoreConflict if something else is in its place.
 
-    It is the tokens that count: merging makes no other text, and what was deleted or undeleted here stays so.
+    Chunk boundaries and deletions do not matter: merging does not change the text, and deletions here stay as they are.
     """
     known = store.chunk(chunk.key)
     if known and _content(known.chunk) == _content(chunk):

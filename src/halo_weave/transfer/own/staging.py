@@ -1,4 +1,4 @@
-"""Lines that wait on the disk until all of them are known to be good, to be written in one transaction."""
+"""Stages lines on disk until all of them are known to be valid, so they can be written in one transaction."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from halo_weave.errors import StoreUnavailable
 
 
 class StagedLines:
-    """Iterating reads them back one by one; in RAM there is never more than a line."""
+    """Iterating reads the lines back one at a time; at most one is in RAM."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -20,7 +20,7 @@ class StagedLines:
         self._count += 1
 
     def finish(self) -> None:
-        """From here on nothing can fail for want of room."""
+        """Flush to disk, so that a full disk fails here and not later."""
         with _named_failures():
             self._file.flush()
 
