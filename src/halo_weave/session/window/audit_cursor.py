@@ -1,11 +1,11 @@
-"""What was deleted, undeleted and merged in the memory, by whomever."""
+"""A cursor over the memory's audit log: all deletions, undeletions and merges, whoever made them."""
 
 from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import AuditEntry
 
 
 class AuditCursor:
-    """Entries of the record of changes that came after the one numbered `seen`, or since this was last asked."""
+    """Returns the entries after number `seen`, each only once."""
 
     def __init__(self, store: Store, seen: int = 0) -> None:
         self._store = store
