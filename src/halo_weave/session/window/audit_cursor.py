@@ -1,4 +1,4 @@
-"""A cursor over the memory's audit log: all deletions, undeletions and merges, whoever made them."""
+"""A cursor over the memory's audit log: deletions, undeletions, merges and other changes, whoever made them."""
 
 from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import AuditEntry

@@ -29,7 +29,7 @@ def take_news(window: Window) -> None:
     for key in _keys(entries, "merge"):
         join_merged(window, key)
     for turn in {turn_of(key) for key in _keys(entries, "forget")}:
-        _place_anew(window, turn)
+        _update_turn_start(window, turn)
     _drop_gone(window, entries)
     if undeleted := _keys(entries, "undelete"):
         _take_back(window, undeleted)
@@ -103,7 +103,7 @@ def _take_back(window: Window, keys: Collection[ChunkKey]) -> None:
             window.log.tell("buried", chunks=told)
 
 
-def _place_anew(window: Window, turn: TurnKey) -> None:
+def _update_turn_start(window: Window, turn: TurnKey) -> None:
     """If the start of a turn was forgotten for good, the turn now starts at its first remaining chunk."""
     context = window.life.context
     with window.life.lock:
