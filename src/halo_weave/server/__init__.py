@@ -1,5 +1,5 @@
 """The program as a server: the page, REST, WebSockets, MCP, and the Kobold protocol.
 
-`running` starts it and `app` puts it together. `api` has the endpoints, `http` what all endpoints share, `live` the
-sockets, `runtime` what runs behind them: engine, queue of turns, jobs, downloads.
+`running` starts the server and `app` assembles it. `api` has the endpoints, `http` the code that all endpoints share,
+`live` the WebSockets, and `runtime` everything behind them: the engine, the turn queue, jobs and downloads.
 """

@@ -26,7 +26,7 @@ ENDPOINTS = [*_CHAT, *_MEMORY, *memory.RENDERING_ENDPOINTS, *transfer.ENDPOINTS,
 
 
 def create_app(program: Program, host: str = "127.0.0.1", token: str | None = None) -> ASGIApp:
-    """The program stays the caller's to close. `token` is needed unless `host` is this machine alone."""
+    """The caller closes the program. `token` is required unless `host` accepts only connections from this machine."""
     lanes = new_lanes()
     described = encoded(openapi.description(ENDPOINTS))
     mcp = McpOverHttp(lambda: program.tools.assistants)

@@ -1,4 +1,4 @@
-"""Ways in which the server says no, beside the program's own errors; and the status that goes with each."""
+"""The server's own errors, in addition to the program's, and the HTTP status of each."""
 
 from halo_weave.errors import (
     EmbedderError,
@@ -17,11 +17,11 @@ class NotFound(InputError):
 
 
 class Behind(InputError):
-    """A tab wants to change what it has not seen."""
+    """A tab tries to change a state that it has not seen."""
 
 
 class Busy(InputError):
-    """It is being done already."""
+    """The same work is already in progress."""
 
 
 class TooLarge(InputError):
@@ -29,7 +29,7 @@ class TooLarge(InputError):
 
 
 class NotAllowed(HaloError):
-    """The request comes from where it should not."""
+    """The request comes from a source that is not allowed."""
 
 
 _STATUS: list[tuple[type[HaloError], int]] = [

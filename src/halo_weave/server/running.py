@@ -1,4 +1,4 @@
-"""`halo-weave serve`: from a free port to the last snapshot that is saved."""
+"""`halo-weave serve`: from binding a port to saving the last snapshot."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ _WILDCARDS = ("0.0.0.0", "::")
 
 
 def run(overrides: Mapping[str, str], *, host: str, port: int | None, opens_browser: bool) -> int:
-    """Serve until Ctrl-C or SIGTERM; a second one ends at once. Without a port the first free one is taken."""
+    """Serve until Ctrl-C or SIGTERM; a second signal quits immediately. Without a port, the first free one is used."""
     stopped = _Stopped()
     allow_more_open_files()
     listener = free_listener(host) if port is None else listen(host, port)
@@ -59,7 +59,7 @@ def run(overrides: Mapping[str, str], *, host: str, port: int | None, opens_brow
 
 @contextmanager
 def serving(program: Program, *, host: str = "127.0.0.1", token: str | None = None) -> Iterator[str]:
-    """Serve beside other work, at a free port of this machine; gives the address. The program is closed at the end."""
+    """Serve in a background thread on a free local port; yields the address and closes the program at the end."""
     with listen("127.0.0.1", 0) as listener:
         server = uvicorn.Server(uvicorn_config(create_app(program, host, token), host))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="server")
@@ -84,7 +84,7 @@ def free_listener(host: str, first: int = DEFAULT_PORT) -> socket.socket:
 
 
 def has_display(platform: str, environ: Mapping[str, str]) -> bool:
-    """Without one, the browser that is found may be one for the terminal, and would take it over."""
+    """Without a display, the browser found may be a text browser, which would take over the terminal."""
     return platform in ("darwin", "win32") or bool(environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY"))
 
 
@@ -108,7 +108,7 @@ def uvicorn_config(app: ASGIApp, host: str, limits: ConnectionLimits | None = No
 
 
 class _Stopped:
-    """Hears the signals, from the beginning on."""
+    """Handles stop signals, starting when it is created."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -116,7 +116,7 @@ class _Stopped:
             signal.signal(number, self._hear)
 
     def wait(self, thread: threading.Thread) -> None:
-        # With a pause, because on some systems signals are not heard while a thread waits.
+        # Wait in short intervals, because on some systems a waiting thread does not receive signals.
         while not self._event.wait(0.5) and thread.is_alive():
             pass
 
@@ -128,9 +128,9 @@ class _Stopped:
 
 
 def _end(program: Program, server: uvicorn.Server, thread: threading.Thread) -> None:
-    """Everything kept, within seconds. What a thread still holds up by then is in the journal.
+    """Save everything and stop within seconds. Work that a thread still blocks by then is in the journal.
 
-    Nobody waits for an embedder that is being prepared: vectors that are missing are made at the next start.
+    There is no wait for an embedder that is still loading: missing vectors are computed at the next start.
     """
     closing = BackgroundThread("closing", program.close)
     closing.start()

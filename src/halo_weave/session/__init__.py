@@ -1,6 +1,6 @@
-"""Windows at work: a window's state and what is saved of it, the turn, and what a person can do.
+"""Windows: their state and saved form, the turn, and the actions of a person.
 
-`Hub` opens windows and is the door for everybody outside; `turn` sends a message, `actions` does the rest.
+`Hub` opens windows and is the entry point for other packages; `turn` sends a message, `actions` does the rest.
 """
 
 from typing import TYPE_CHECKING

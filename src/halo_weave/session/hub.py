@@ -28,7 +28,7 @@ class WindowListing(msgspec.Struct, frozen=True):
 
 
 class Hub:
-    """May be used from several threads. The engine and the memory belong to the caller, who closes them after this."""
+    """Thread-safe. The engine and the memory belong to the caller, who closes them after the hub."""
 
     def __init__(
         self,
@@ -44,20 +44,20 @@ class Hub:
         self._open: dict[str, Window] = {}
         self._lock = threading.Lock()
         self._naming = threading.Lock()
-        """Held while a name is looked up to be given to a window."""
+        """Held from the check that a name is free until a window has it."""
         self._doors: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
-        """By window: held while it is opened, closed or deleted, which takes time and concerns no other one."""
+        """One lock per window, held while it is opened, closed or deleted: this is slow and affects no other."""
 
     @property
     def engine(self) -> Engine:
         return self._around.engine
 
     def open(self, name: str) -> Window:
-        """The window of that name, or else of that id; a new one if there is none."""
+        """The window with that name, or else with that id; a new window if there is none."""
         outline = self._find(name)
         if outline is None:
             with self._naming:
-                outline = self._find(name)  # somebody else may have made it meanwhile
+                outline = self._find(name)  # another thread may have created it in the meantime
                 if outline is None:
                     return self._begin(name)
         with self._door(outline.id):
@@ -70,13 +70,13 @@ class Hub:
             return self._keep(reopened(self._around, record))
 
     def _begin(self, name: str) -> Window:
-        """A new window, whose door is shut until it is known here: others find it as soon as it is saved."""
+        """Create a window. Others can find it as soon as it is saved, so its lock is held until the hub knows it."""
         window_id = new_window_id()
         with self._door(window_id):
             return self._keep(new_window(self._around, name, window_id))
 
     def windows(self) -> list[WindowListing]:
-        """Those that were saved last come first."""
+        """All windows, the most recently saved first."""
         outlines = self._around.memory.window_store.windows()
         with self._lock:
             return [WindowListing(one.id, one.name, one.saved_at, one.id in self._open) for one in outlines]
@@ -86,7 +86,7 @@ class Hub:
             return list(self._open.values())
 
     def use_settings(self, settings: WindowSettings) -> None:
-        """For windows that are opened from now on; one that is open takes them by `Window.use_defaults`."""
+        """Set the settings for windows opened later; `Window.use_defaults` updates a window that is already open."""
         with self._lock:
             self._around = self._around._replace(settings=settings)
 
@@ -94,7 +94,7 @@ class Hub:
         self.change(window, name=name)
 
     def change(self, window: Window, *, name: str | None = None, overrides: Mapping[str, Any] | None = None) -> None:
-        """As `Window.change`, with a name that no other window has."""
+        """Like `Window.change`, but rejects a name that another window has."""
         if name is None:
             window.change(overrides=overrides)
             return
@@ -106,18 +106,18 @@ class Hub:
             window.change(name=name, overrides=overrides)
 
     def close_window(self, window: Window) -> None:
-        """Its living context is saved, and lives again when it is opened."""
+        """Save the window's living context, which is restored when the window is opened again."""
         with self._door(window.id):
             self._close(window)
 
     def delete_window(self, name: str) -> None:
-        """Forget what lived in a window; what was said in it stays in the memory."""
+        """Delete a window's context. Everything that was said in it stays in the memory."""
         outline = self._find(name)
         if outline is None or not self.delete_by_id(outline.id):
             raise InputError(f"There is no window {name}.")
 
     def delete_by_id(self, window_id: str) -> bool:
-        """The same; says whether there was one. One that is not open is not read for it, so it may be damaged."""
+        """Like `delete_window`; returns whether it existed. A closed window is not read, so it may be damaged."""
         with self._door(window_id):
             window = self._known(window_id)
             if window is not None:
@@ -125,7 +125,7 @@ class Hub:
             return self._around.memory.window_store.delete_window(window_id)
 
     def close(self) -> None:
-        """Stops what is under way, and waits until it is kept."""
+        """Stop the replies in progress, wait until they are saved, and close all windows."""
         for window in self.open_windows():
             window.stop()
             window.wait_until_idle()

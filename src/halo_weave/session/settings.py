@@ -1,4 +1,4 @@
-"""The settings of one window: the program's own, and what a person chose for this window."""
+"""The settings of one window: the program's defaults and the overrides of this window."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -74,7 +74,7 @@ class WindowSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def with_overrides(settings: WindowSettings, overrides: Mapping[str, Any]) -> WindowSettings:
-    """The settings with some values replaced by their dotted names, such as `generation.temperature`."""
+    """The settings with some values replaced, given by dotted names such as `generation.temperature`."""
     sections = {name: msgspec.to_builtins(getattr(settings, name)) for name in settings.__struct_fields__}
     for name, value in overrides.items():
         section, _, field = name.partition(".")
@@ -90,7 +90,7 @@ def with_overrides(settings: WindowSettings, overrides: Mapping[str, Any]) -> Wi
 
 
 def is_usable(name: str, value: Any) -> bool:
-    """False for what another version of the program knows, and this one does not."""
+    """False for a setting or value that this version of the program does not accept, though another version may."""
     try:
         with_overrides(WindowSettings(), {name: value})
     except SettingError:

@@ -1,7 +1,7 @@
-"""One context: which tokens are bright, which chunks leave, which return, and how they become what the model sees.
+"""The context of one window: token brightness, pruning, resurrection, and the layout that the model reads.
 
-Plans (`pruning`, `resurrection`, `restraint`) are pure functions whose results carry their reasons; a session carries
-them out. `brightness` has one scorer per module.
+The planners (`pruning`, `resurrection`, `restraint`) are pure functions whose results give their reasons; a session
+carries the plans out. `brightness` has one scorer per module.
 """
 
 from halo_weave.weave.captured import Captured

@@ -1,4 +1,4 @@
-"""A context's brightness while the model writes: flat arrays over all tokens, so that a step costs little."""
+"""Tracks a context's brightness during generation, in flat arrays over all tokens so that each step is cheap."""
 
 from collections.abc import Collection
 
@@ -13,9 +13,9 @@ from halo_weave.weave.living import TurnKey
 
 
 class BrightnessTracker:
-    """Begins with a layout; new tokens are added behind it. `settle` gives the chunks what their tokens have earned.
+    """Starts from a layout and appends new tokens to it. `settle` writes the resulting state back to the chunks.
 
-    Tokens of `current` turns are not scored, and neither are the new ones if `scores_new` is off.
+    Tokens of `current` turns are not scored. New tokens are scored only if `scores_new` is true.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class BrightnessTracker:
         self.last_problem = ""
 
     def observe(self, attention: Attention | None) -> bool:
-        """Take in what the model looked at; False if it makes no sense, which is counted and changes nothing."""
+        """Score a step's attention. Invalid attention is counted and changes nothing; the result is then False."""
         found = problem(attention, self._count)
         if found is not None or attention is None:
             self.malformed += 1
@@ -48,7 +48,7 @@ class BrightnessTracker:
         return True
 
     def add(self) -> None:
-        """A new token stands behind the others."""
+        """Append a new token."""
         if self._count == self._state.shape[1]:
             self._grow()
         self._state[:, self._count : self._count + 1] = self._scorer.fresh(1)
@@ -64,15 +64,15 @@ class BrightnessTracker:
         return self._state[:, self._begin : self._count].copy()
 
     def word_brightness(self) -> bytes:
-        """The brightness of the chunks' tokens in order, as little-endian 16-bit whole numbers."""
+        """The brightness of the chunks' tokens in order, as little-endian 16-bit integers."""
         rows = [self._state[0, start:end] for _, start, end in self._spans]
         flat = np.concatenate(rows) if rows else np.empty(0, dtype=np.float32)
         return np.clip(np.rint(flat), -32_768, 32_767).astype("<i2").tobytes()
 
     def word_attention(self) -> bytes:
-        """What the latest step gave to the chunks' tokens in order: square roots, as little-endian 16-bit shares of 1.
+        """The latest attention of the chunks' tokens in order: square roots, as little-endian 16-bit fractions of 1.
 
-        Shares are small, and a root keeps more of them apart.
+        The square root preserves more detail, because most shares are small.
         """
         latest = self._latest
         rows = [] if latest is None else [latest[start:end] for _, start, end in self._spans]

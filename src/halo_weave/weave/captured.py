@@ -1,9 +1,10 @@
-"""Reads a capture: a folder with what a model saw and looked at, step by step.
+"""Reads a capture: a folder that records, step by step, what a model read and attended to.
 
-`capture.json` is the header. `index.jsonl` has one record a line, in order: `context` (the token ids that the model
-read, and which of them belong to which chunk), `step` (a token of the reply, and where its attention is), and the
-window's own events, such as `buried` and `resurrected`. `attention.bin` has the rows as little-endian float16, an entry
-per token of the context as it was then. A last line or row that was cut off is left out.
+`capture.json` is the header. `index.jsonl` has one record per line, in order: `context` (the token ids that the model
+read, and the chunk that each belongs to), `step` (a token of the reply, and where to find its attention), and the
+window's own events, such as `buried` and `resurrected`. `attention.bin` has the rows as little-endian float16, with an
+entry for each token that the context had in that step. A truncated line at the end is skipped; a truncated row reads
+as no attention.
 """
 
 from collections.abc import Iterator
@@ -32,7 +33,7 @@ class CaptureHeader(msgspec.Struct, frozen=True):
 
 
 class CapturedStep(NamedTuple):
-    """`token_id` is None for the step with which the reply ended without a token; `attention` if none was reported."""
+    """`token_id` is None for a step that ended the reply without a token; `attention` is None if none was reported."""
 
     token_id: int | None
     text: str
@@ -41,7 +42,7 @@ class CapturedStep(NamedTuple):
 
 
 class CapturedRecord(NamedTuple):
-    """A `context` or an event of the window, as written."""
+    """A `context` record or a window event, as written."""
 
     kind: str
     data: dict[str, Any]
@@ -62,7 +63,7 @@ class Captured:
             )
 
     def __iter__(self) -> Iterator[CapturedStep | CapturedRecord]:
-        """Everything in order."""
+        """All records in order."""
         with (self._folder / INDEX_FILE).open("rb") as index, (self._folder / ATTENTION_FILE).open("rb") as attention:
             for line in index:
                 if not line.endswith(b"\n"):

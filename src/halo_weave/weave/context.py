@@ -1,4 +1,4 @@
-"""The living context of one window: chunks in order of position, each with the state of its tokens' brightness."""
+"""The living context of one window: chunks in order of position, each with the brightness state of its tokens."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,9 +17,9 @@ from halo_weave.weave.living import TurnKey, turn_of
 
 @dataclass(slots=True)
 class LiveChunk:
-    """A chunk as it lives in a window.
+    """A chunk in the context of a window.
 
-    `tokens` are those of the model in use, which are not the stored ones if the chunk was written with another
+    `tokens` are those of the model in use. They differ from the stored tokens if the chunk was written with another
     tokenizer (`is_foreign`). `turn_start` is the first position of the chunk's turn.
     """
 
@@ -33,9 +33,9 @@ class LiveChunk:
     is_foreign: bool = False
     is_pinned: bool = False
     returned: str = ""
-    """Why it came back from the grave; empty if it never left."""
+    """Why the chunk returned from the graveyard; empty if it never left."""
     marks: Mapping[str, Any] = field(default_factory=dict)
-    """What is noted of it besides its window and model, such as how a reply ended."""
+    """Metadata other than the window and the model, such as how a reply ended."""
 
     @property
     def turn(self) -> TurnKey:
@@ -59,9 +59,9 @@ class LiveChunk:
 
 
 class Context:
-    """The living chunks by key, and in order of position.
+    """The living chunks, by key and in order of position.
 
-    A turn stays together, even if it was continued at positions behind those of another one.
+    The chunks of a turn stay together, even if the turn was continued at positions after those of another turn.
     """
 
     def __init__(self, chunks: Iterable[LiveChunk] = ()) -> None:
@@ -100,7 +100,7 @@ class Context:
         return [chunk for chunk in self if chunk.turn == turn]
 
     def mean_brightness(self) -> float:
-        """Over all living tokens; that of new ones if there are none."""
+        """The mean over all living tokens, or the brightness of new tokens if there are none."""
         tokens = sum(len(chunk.tokens) for chunk in self)
         return (
             sum(float(chunk.brightness.sum(dtype=np.float64)) for chunk in self) / tokens if tokens else NEW_BRIGHTNESS

@@ -1,4 +1,4 @@
-"""The frames of a model's chat template, with the times that the model is to see."""
+"""The tokens of the chat template that frame each turn, including the times that the model sees."""
 
 from collections.abc import Sequence
 from datetime import datetime, tzinfo
@@ -11,10 +11,11 @@ from halo_weave.records.tokens import Token
 
 
 class ChatFrames:
-    """`shows_times` puts the time behind what a user says, and what follows a gap is dated in any case. Times are those
-    of `zone`.
+    """With `shows_times`, the time follows each user message. A turn after a gap is dated in any case. Times are in
+    `zone`.
 
-    Small models take a date before a question for a part of it and answer strangely; behind it they do not.
+    Small models take a date before a question for part of the question and answer strangely. A date after the question
+    does not confuse them.
     """
 
     def __init__(self, engine: Engine, system_prompt: str, *, shows_times: bool, zone: tzinfo | None = None) -> None:
@@ -51,5 +52,5 @@ class ChatFrames:
 
 
 def _speaker(role: Role) -> Role:
-    """A chunk that says to be the system's came from a file: the system prompt is the window's own."""
+    """A chunk with the system role came from an imported file; only the window itself has a system prompt."""
     return "user" if role == "system" else role

@@ -1,9 +1,9 @@
-"""How living chunks become the tokens that the model sees.
+"""Turns the living chunks into the tokens that the model sees.
 
-Each turn is framed by the model's chat template. Frames are no part of the memory; they get places of their own between
-the positions, so that they need no room there: a turn that begins at position p has the places from p * SPACING on,
-its words in the upper half. A place depends on the turn alone, neither on what else lives nor on how the turn is cut
-into chunks; so whatever stays keeps its place, and the engine has nothing to read again.
+The model's chat template frames each turn. Frames are not part of the memory, so their places lie between positions and
+use up none: a turn that starts at position p has the places from (p + 1) * SPACING, with its words in the upper half.
+A place depends only on the turn, not on other living chunks or on how the turn is cut into chunks. Text that stays in
+context therefore keeps its place, and the engine need not read it again.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -23,11 +23,11 @@ from halo_weave.weave.living import TurnKey
 SPACING = 2**64
 _TO_CLOSING = SPACING // 2 - 2**16
 _FOREIGN_SPREAD = 2**10
-"""Tokens of another tokenizer may be more than the positions that they stand for."""
+"""Another tokenizer's text may need more tokens than it has positions, so its positions are spaced further apart."""
 
 
 class Frames(Protocol):
-    """The tokens that stand around words."""
+    """The tokens around the words of a turn."""
 
     @property
     def beginning(self) -> Sequence[Token]:
@@ -40,7 +40,7 @@ class Frames(Protocol):
 
 
 class Span(NamedTuple):
-    """Where a chunk's tokens stand in the layout."""
+    """The range of a chunk's tokens in the layout."""
 
     chunk: LiveChunk
     start: int
@@ -48,7 +48,7 @@ class Span(NamedTuple):
 
 
 class OpenTurn(NamedTuple):
-    """The turn that the model is about to write, or to write on."""
+    """The turn that the model is about to write or continue."""
 
     turn: TurnKey
     turn_start: int
@@ -56,30 +56,30 @@ class OpenTurn(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """`spread` is the distance of places between two positions of the open turn."""
+    """`spread` is the number of places per position in the open turn."""
 
     placed: list[Placed]
     spans: list[Span]
     spread: int = 1
 
     def scored(self, current: Collection[TurnKey]) -> NDArray[np.bool_]:
-        """Which tokens are scored: all of chunks but those of `current` turns."""
+        """A mask of the scored tokens: those of all chunks, except chunks of `current` turns."""
         scored = np.zeros(len(self.placed), dtype=bool)
         for chunk, start, end in self.spans:
             scored[start:end] = chunk.turn not in current
         return scored
 
     def place_of(self, opened: OpenTurn, position: int) -> int:
-        """The place of a new word of the open turn."""
+        """The place of a new word in the open turn."""
         return _base(opened.turn_start) + (position - opened.turn_start) * self.spread
 
 
 def lay_out(
     chunks: Iterable[LiveChunk], frames: Frames, *, gap: timedelta | None = None, opened: OpenTurn | None = None
 ) -> Layout:
-    """The whole context in order; `chunks` come in order.
+    """The whole context in order; `chunks` must be in order.
 
-    An `opened` turn stands last and stays open: what was said after it, in another window, is left out.
+    An `opened` turn comes last and is not closed. Later turns, which come from other windows, are left out.
     """
     layout = Layout([Placed(place, token.id) for place, token in enumerate(frames.beginning)], [])
     for turn, members, opening, closing in _turns(chunks, frames, gap):
@@ -99,7 +99,7 @@ def lay_out(
 
 
 def size_of(chunks: Iterable[LiveChunk], frames: Frames, *, gap: timedelta | None = None) -> int:
-    """How many tokens `lay_out` would give."""
+    """The number of tokens that `lay_out` would return."""
     return len(frames.beginning) + sum(
         len(opening) + sum(len(chunk.tokens) for chunk in members) + len(closing)
         for _, members, opening, closing in _turns(chunks, frames, gap)
@@ -109,7 +109,7 @@ def size_of(chunks: Iterable[LiveChunk], frames: Frames, *, gap: timedelta | Non
 def _turns(
     chunks: Iterable[LiveChunk], frames: Frames, gap: timedelta | None
 ) -> Iterator[tuple[TurnKey, list[LiveChunk], Sequence[Token], Sequence[Token]]]:
-    """What lives of each turn, what opens and what closes it."""
+    """Each turn with its living chunks, its opening and its closing."""
     previous: datetime | None = None
     for turn, group in groupby(chunks, key=lambda chunk: chunk.turn):
         members = list(group)

@@ -1,4 +1,4 @@
-"""A chunk as planning sees it, alive in a window or not."""
+"""A chunk as the planners see it, living or not."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.roles import Role
 
 ANCHOR = 0
-"""The index of a turn's first chunk, which its other chunks never live without."""
+"""The index of a turn's first chunk. The turn's other chunks never live without it."""
 
 
 class TurnKey(NamedTuple):
@@ -16,9 +16,9 @@ class TurnKey(NamedTuple):
 
 
 class LivingChunk(NamedTuple):
-    """`tokens` are the chunk's own; `frame` are those that open and close its turn and stand there once per turn.
+    """`tokens` counts the chunk's own tokens; `frame` counts those that open and close its turn, once per turn.
 
-    `worth` is what pruning goes by; without it, it goes by the peak brightness. What `is_recent` leaves after all else.
+    Pruning ranks by `worth`, or by peak brightness if `worth` is None. Chunks with `is_recent` leave last.
     """
 
     key: ChunkKey
@@ -33,7 +33,7 @@ class LivingChunk(NamedTuple):
 
     @property
     def standing(self) -> tuple[bool, float]:
-        """The chunk with the lowest leaves first."""
+        """The sort key for pruning: the lowest leaves first."""
         return self.is_recent, self.peak if self.worth is None else self.worth
 
     @property
@@ -46,7 +46,7 @@ def turn_of(key: ChunkKey) -> TurnKey:
 
 
 def tokens_in_all(chunks: Iterable[LivingChunk]) -> int:
-    """What chunks take up together, each turn's frame counted once."""
+    """The total size of the chunks, with each turn's frame counted once."""
     chunks = list(chunks)
     frames = {chunk.turn: chunk.frame for chunk in chunks}
     return sum(chunk.tokens for chunk in chunks) + sum(frames.values())

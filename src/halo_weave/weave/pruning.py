@@ -1,12 +1,13 @@
-"""Which chunks leave a context that is over its budget; a plan only, with a reason for each.
+"""Plans which chunks leave a context that exceeds its budget, with a reason for each.
 
-The chunk that is worth least leaves first, until the rest fits; by the settings that is what `worth` says, or the peak
-brightness alone. Of equals the older one leaves first: it had more time to shine, and what was said last is what is
-talked about. For that reason too, what is recent leaves only when nothing else may.
+The chunk with the lowest rank leaves first, until the rest fits. Depending on the settings, the rank is `worth` or the
+peak brightness alone. Among equals the older chunk leaves first: it has had more time to become bright, and the
+conversation is about what was said last. For the same reason, recent chunks leave only when no other chunk can.
 
-What is pinned or part of the current turn stays. Whatever lives keeps the anchors that would return with it: a turn's
-first chunk stays while another chunk of the turn lives, and a question's also while anything of its answer lives. A
-question is understood without its answer, so it keeps nothing of it. Chunks of the system role have no anchor.
+Pinned chunks and chunks of the current turn stay. A living chunk also keeps the anchors that would return with it: a
+turn's first chunk stays while another chunk of the turn lives, and a question's first chunk also while any chunk of the
+answer lives. A question makes sense without its answer, so it keeps none of the answer. Chunks of the system role have
+no anchor.
 """
 
 import heapq
@@ -26,7 +27,7 @@ _STRONGEST_FIRST: tuple[_Holder, ...] = ("current", "pinned", "anchors")
 
 
 class Burial(msgspec.Struct, frozen=True):
-    """`peak` is the chunk's own peak brightness as it leaves; `reason` is a sentence to what `code` says in a word."""
+    """`peak` is the chunk's peak brightness when it leaves; `reason` says in a sentence what `code` says in a word."""
 
     key: ChunkKey
     peak: float
@@ -35,10 +36,10 @@ class Burial(msgspec.Struct, frozen=True):
 
 
 class Holding(msgspec.Struct, frozen=True):
-    """What stays although it exceeds the budget, in tokens that add up to the plan's `total_after`.
+    """Tokens that stay although they exceed the budget; they add up to the plan's `total_after`.
 
-    `anchors` are those that stay only for what is pinned or current. A turn's frame counts for what holds most firmly:
-    current before pinned before anchors.
+    `anchors` counts chunks that stay only because pinned or current chunks need them. A turn's frame counts towards the
+    strongest of its holders: current, then pinned, then anchors.
     """
 
     budget: int
@@ -65,7 +66,7 @@ class Holding(msgspec.Struct, frozen=True):
 
 
 class PruningPlan(msgspec.Struct, frozen=True):
-    """`burials` are in the order in which they were decided; `held_by` is None if the rest fits."""
+    """`burials` are in the order of decision; `held_by` is None if the remaining chunks fit."""
 
     burials: tuple[Burial, ...]
     total_after: int
@@ -73,9 +74,9 @@ class PruningPlan(msgspec.Struct, frozen=True):
 
 
 def plan(chunks: Sequence[LivingChunk], *, budget: int, fixed: int = 0) -> PruningPlan:
-    """`fixed` are tokens besides the chunks that cannot leave. A budget of 0 means no pruning.
+    """`fixed` counts tokens outside the chunks that cannot leave. A budget of 0 means no pruning.
 
-    All chunks of a turn name the same frame. The order of the chunks does not matter.
+    All chunks of a turn have the same `frame`. The order of the chunks does not matter.
     """
     total = fixed + tokens_in_all(chunks)
     if budget == 0 or total <= budget:
@@ -93,7 +94,7 @@ class _Pruning:
         self.living = {chunk.key: chunk for chunk in chunks}
         self._left_of_turn = Counter(chunk.turn for chunk in chunks)
         self._kept_by = Counter(anchor for key in self.living for anchor in group_keys(key)[1:])
-        # The smallest leaves first: positions differ, so that no more is compared.
+        # A heap, smallest first. Positions are unique, so the chunks themselves are never compared.
         self._free: list[tuple[tuple[bool, float], int, LivingChunk]] = []
         for key in self.living:
             self._free_if_nothing_keeps(key)

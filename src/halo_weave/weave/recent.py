@@ -1,4 +1,4 @@
-"""The newest exchanges: what is talked about right now, however little it may be worth later."""
+"""The newest exchanges: the current subject, whatever it may be worth later."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -7,9 +7,10 @@ from halo_weave.weave.living import LivingChunk, TurnKey
 
 
 def newest_exchanges(chunks: Iterable[LivingChunk], most_tokens: int) -> frozenset[TurnKey]:
-    """The turns of the newest exchanges that fill no more than these tokens together, with their frames.
+    """The turns of the newest exchanges that fit in this many tokens together, including their frames.
 
-    An exchange is a question and its answer. The first that does not fit ends it: what is older is not recent.
+    An exchange is a question and its answer. The search stops at the first exchange that does not fit, so that no older
+    exchange counts as recent.
     """
     tokens: Counter[int] = Counter()
     turns: defaultdict[int, set[TurnKey]] = defaultdict(set)

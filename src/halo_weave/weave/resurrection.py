@@ -1,9 +1,9 @@
-"""Which buried chunks return to a context, and how bright; a plan only, with a reason for each.
+"""Plans which buried chunks return to a context, and how bright they are, with a reason for each.
 
-What the search found returns in groups: the chunk itself, its own turn's anchor, and of an answer the question's anchor
-too. A question is understood without its answer, whose opening would often cost more than the question itself. What
-lives already costs nothing, and nothing is counted twice. A group that does not fit is skipped, and the next one is
-tried.
+A chunk that the search found returns in a group: the chunk itself, the anchor of its turn and, for an answer, the
+anchor of its question. A question makes sense without its answer, whose opening would often cost more than the question
+itself. Chunks that already live cost nothing, and no chunk is counted twice. If a group does not fit, the planner skips
+it and tries the next one.
 """
 
 import itertools
@@ -24,7 +24,7 @@ RevivalCode = Literal["found", "anchor", "manual"]
 
 
 class Candidate(NamedTuple):
-    """What the search found, as its `Hit` has it."""
+    """A chunk that the search found, with the fields of its `Hit`."""
 
     key: ChunkKey
     score: float
@@ -37,8 +37,8 @@ class Candidate(NamedTuple):
 
 
 class Dormant(NamedTuple):
-    """A chunk that could return. `frame` is as in `LivingChunk`; `earned`, the peak that it had, is None unless this
-    window buried it. `token_earned` is what each token had, empty if that is not known."""
+    """A chunk that could return. `frame` is as in `LivingChunk`. `earned` is the chunk's peak brightness when this
+    window buried it, or None if it did not. `token_earned` is the same per token, empty if unknown."""
 
     key: ChunkKey
     first_position: int
@@ -49,7 +49,7 @@ class Dormant(NamedTuple):
 
 
 class StartingBrightness(NamedTuple):
-    """`mean` is that of the living tokens."""
+    """`mean` is the mean brightness of the living tokens."""
 
     choice: ResurrectionBrightness
     mean: float
@@ -66,16 +66,16 @@ class StartingBrightness(NamedTuple):
                 return FIXED_BRIGHTNESS
 
     def of_tokens(self, chunk: Dormant) -> tuple[float, ...]:
-        """Of each token by what it has earned itself; empty if that is not known."""
+        """The starting brightness of each token by its own earned brightness; empty if that is unknown."""
         return tuple(map(self.of, chunk.token_earned))
 
 
 class Revival(msgspec.Struct, frozen=True):
-    """`brightness` is that of the chunk, and of each of its tokens unless `token_brightness` has one for each; `reason`
-    is a sentence to what `code` says in a word.
+    """`brightness` applies to the chunk, and to each of its tokens unless `token_brightness` has a value for each.
+    `reason` says in a sentence what `code` says in a word.
 
-    `paired_with` are for a target the anchors of its group, living or brought along; for an anchor it is the target.
-    `found` is what the search said of a target, and for an anchor of the target that it came with.
+    For a target, `paired_with` has the anchors of its group, whether they already lived or return with it; for an
+    anchor, it has the target. `found` is the search result of the target, also for its anchors.
     """
 
     key: ChunkKey
@@ -101,8 +101,8 @@ class Skipped(msgspec.Struct, frozen=True):
 
 
 class ResurrectionPlan(msgspec.Struct, frozen=True):
-    """`revivals` are in the order in which they were decided, each target before its anchors; `tokens` is what they
-    take up together with new frames. `skipped` are the first of `skipped_groups`."""
+    """`revivals` are in the order of decision, each target before its anchors; `tokens` is their total size, including
+    new frames. `skipped` has only the first few of the `skipped_groups` groups that did not fit."""
 
     revivals: tuple[Revival, ...]
     tokens: int
@@ -111,13 +111,13 @@ class ResurrectionPlan(msgspec.Struct, frozen=True):
 
 
 def universal_budget(model_max: int, context: int, user: int, max_new: int, *, cap: int = 0) -> int:
-    """Tokens that may return when the message and the longest reply have their room; a cap of 0 is none."""
+    """Tokens that may return after reserving space for the message and the longest reply; a `cap` of 0 means no cap."""
     left = max(0, model_max - context - user - max_new)
     return min(left, cap) if cap else left
 
 
 def group_keys(key: ChunkKey) -> tuple[ChunkKey, ...]:
-    """A chunk, then the anchors that return with it, whether they exist or not."""
+    """The chunk's key, then those of the anchors that return with it, whether they exist or not."""
     if key.role == "system":
         return (key,)
     question = (ChunkKey(key.turn - 1, ANCHOR, "user"),) if key.role == "assistant" and key.turn > 0 else ()
@@ -133,11 +133,11 @@ def plan(
     budget: int,
     starting: StartingBrightness,
 ) -> ResurrectionPlan:
-    """Candidates come in the order of the search; among neighbours of equal score the one that shone more when it was
-    buried goes first, then the more recent.
+    """Candidates are in search order. Among adjacent candidates with equal scores, the one that was brighter when
+    buried goes first, then the more recent one.
 
-    `dormant` has whatever of the candidates' groups (`group_keys`) is neither living nor deleted: an anchor that is in
-    neither is left out of its group, a candidate that is in neither is passed over.
+    `dormant` has every chunk of the candidates' groups (`group_keys`) that is neither living nor deleted. An anchor
+    that is in neither collection is left out of its group; such a candidate is ignored.
     """
     planning = _Planning(living, dormant, starting)
     skipped: list[Skipped] = []
@@ -158,8 +158,8 @@ def manual(
     *,
     starting: StartingBrightness,
 ) -> ResurrectionPlan:
-    """What a person asks for returns whatever it costs, at full brightness and pinned. Its anchors come as with a
-    chunk that was found: the pin keeps them too."""
+    """A chunk that a person asks for returns at any cost, at full brightness and pinned. Its anchors return as they
+    would with a chunk that the search found; the pin keeps them too."""
     planning = _Planning(living, dormant, starting)
     if planning.is_there(key):
         raise InputError(f"Chunk {key} is already in context; pin it to keep it there.")
@@ -184,7 +184,7 @@ class _Planning:
         return key in self._there
 
     def missing_of(self, target: ChunkKey) -> list[Dormant]:
-        """What has to return for a target and its anchors to be there; nothing if the target is nowhere."""
+        """The chunks that must return so that the target and its anchors live; none if the target is unknown."""
         if target not in self._there and target not in self._dormant:
             return []
         missing = (key for key in group_keys(target) if key not in self._there)
@@ -220,7 +220,7 @@ class _Planning:
 def anchor_revival(
     chunk: Dormant, target: ChunkKey, starting: StartingBrightness, found: Candidate | None = None
 ) -> Revival:
-    """An anchor that returns for the sake of a target."""
+    """An anchor that returns because a target needs it."""
     return Revival(
         key=chunk.key,
         brightness=starting.of(chunk.earned),
@@ -234,7 +234,7 @@ def anchor_revival(
 
 
 def _in_order(candidates: Iterable[Candidate], dormant: Mapping[ChunkKey, Dormant]) -> Iterator[Candidate]:
-    # Not sorted by score: a search that asked for diversity has an order of its own.
+    # Not sorted by score: a search for diverse results has its own order.
     def standing(candidate: Candidate) -> tuple[float, int, ChunkKey]:
         chunk = dormant.get(candidate.key)
         return (chunk.earned or 0.0, chunk.first_position, chunk.key) if chunk else (0.0, -1, candidate.key)

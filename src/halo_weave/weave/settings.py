@@ -1,4 +1,4 @@
-"""The settings of a window's living context; each with its range and a sentence of help."""
+"""The settings of a window's living context, each with its range and a help sentence."""
 
 from typing import Annotated, Literal
 
@@ -9,7 +9,8 @@ ResurrectionBrightness = Literal["largest", "earned", "mean", "fixed"]
 
 
 BUDGET_SHARE = 0.5
-"""Of the usable context: what a question brings back is worth more than what happens to live; see `bench policies`."""
+"""Share of the usable context. The rest is for chunks that return, which are worth more than those that happen to
+live; see `bench policies`."""
 
 
 class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,7 +45,7 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     resurrection: Annotated[
         bool, msgspec.Meta(description="Bring related text back from the memory with each message.")
     ] = True
-    # 512: the model reads what returns before it writes its first word.
+    # 512, because the model reads the returning text before it writes its first word.
     resurrection_cap: Annotated[
         int,
         msgspec.Meta(
@@ -61,7 +62,7 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "of the context, fixed is 255, largest is the largest of the three."
         ),
     ] = "largest"
-    # A day: what was said in one sitting needs no date, and few turns follow a night.
+    # A day: text from one sitting needs no date, and few turns follow a night.
     gap_marker_hours: Annotated[
         int,
         msgspec.Meta(
@@ -71,7 +72,7 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "0 never shows one.",
         ),
     ] = 24
-    # Off: it takes some twenty tokens a turn, and small models talk about the date; gaps are dated in any case.
+    # Off, because it costs about twenty tokens per turn and small models talk about the date; gaps are dated anyway.
     show_times: Annotated[
         bool,
         msgspec.Meta(
@@ -81,9 +82,9 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = False
 
     def budget(self, usable_tokens: int) -> int:
-        """What `pruning.plan` takes for a context of this size."""
+        """The budget to pass to `pruning.plan` for a context of this size."""
         return min(self.budget_tokens, usable_tokens) or max(1, int(BUDGET_SHARE * usable_tokens))
 
     def recent_tokens(self, budget: int) -> int:
-        """What the newest exchanges may fill of a budget before the rest of them has to prove its worth."""
+        """The part of a budget that is reserved for the newest exchanges; all other chunks are ranked by worth."""
         return int(self.recent_share * budget) if self.keeps_by == "worth" else 0

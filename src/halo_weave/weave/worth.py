@@ -1,9 +1,10 @@
-"""What a chunk is worth keeping for: how much it says that nothing else says, by whom, how bright it is, and whether a
-user wished it to hold from now on.
+"""Computes how much a chunk is worth keeping: how much it says that no other chunk says, who said it, how bright it is,
+and whether it states a user's standing wish.
 
-Attention tells what the model needed so far; questions that come later are about what was said once, with names and
-numbers, and by whoever says little. Each part is free when a context is pruned and is compared within it: wishes apart
-there are no lists of words, and nothing is known of the language but that names begin with capitals where it has them.
+Attention shows what the model has needed so far. Later questions are about things that were said once, with names and
+numbers, and by the speaker who says little. All parts are cheap to compute when a context is pruned, and are relative
+to that context. There are no word lists except for wishes, and no knowledge of the language except that names start
+with capitals in languages that have them.
 """
 
 import functools
@@ -22,16 +23,16 @@ from halo_weave.text.languages.wishes import is_wish
 Worths = NDArray[np.float64]
 
 NOVELTY, NAMES, SPEAKER, BRIGHTNESS, WISHES = 1.0, 0.25, 2.5, 0.1, 3.0
-"""What each part weighs; docs/brightness.md has the figures."""
+"""The weight of each part; docs/brightness.md has the figures."""
 WISHES_SHARE = 1 / 8
-"""Of the context's tokens: more wishes than that are no reason to stay."""
+"""Share of the context's tokens; wishes beyond it get no bonus."""
 
 _NUMBER = re.compile(r"\b[^\W\d]*\d\w*")
 _INSIDE_SENTENCE = re.compile(r"(?<=[\w,;&] )[^\W\d_]\w+")
 
 
 class WorthInput(NamedTuple):
-    """A chunk as far as its worth goes: its tokens' texts, and the brightness of the brightest."""
+    """The parts of a chunk that its worth depends on: the texts of its tokens and its peak brightness."""
 
     role: Role
     texts: tuple[str, ...]
@@ -39,7 +40,7 @@ class WorthInput(NamedTuple):
 
 
 class _Content(NamedTuple):
-    """What never changes of a chunk."""
+    """The properties of a chunk that never change."""
 
     words: frozenset[str]
     names: int
@@ -47,41 +48,41 @@ class _Content(NamedTuple):
 
 
 def worths(context: Sequence[WorthInput]) -> Worths:
-    """Of the chunks of a context, which are in order; 0 is ordinary."""
+    """The worth of each chunk of a context, which must be in order; 0 is average."""
     return sum((part(context) for part in PARTS.values()), np.zeros(len(context)))
 
 
 def standing(values: Worths) -> Worths:
-    """By how many standard deviations each differs from the mean; 0 for all if they are all alike."""
+    """The deviation of each value from the mean in standard deviations; all 0 if the values are equal."""
     spread = float(values.std()) if len(values) else 0.0
     return (values - values.mean()) / spread if spread > 1e-12 else np.zeros(len(values))
 
 
 def novelty(context: Sequence[WorthInput]) -> Worths:
-    """Words that nothing before it has, and words that few others have, for the root of its length.
+    """Words that no earlier chunk has, plus words that few other chunks have, divided by the square root of the length.
 
-    Long chunks have more of them and cost more; the root is between counting and density.
+    Long chunks have more such words but cost more. The square root is a compromise between count and density.
     """
     words = [_content(said.texts).words for said in context]
     chunks_with = Counter(word for one in words for word in one)
     known: set[str] = set()
     values = []
     for said, own in zip(context, words, strict=True):
-        rare = math.fsum(1 / chunks_with[word] for word in own)  # the same in whatever order a set has them
+        rare = math.fsum(1 / chunks_with[word] for word in own)  # fsum, so that the set's order does not matter
         values.append((len(own - known) + rare) / math.sqrt(max(1, len(said.texts))))
         known |= own
     return np.array(values)
 
 
 def names(context: Sequence[WorthInput]) -> Worths:
-    """Capitalised words inside sentences, and words with digits: names, dates, amounts. For the root of its length."""
+    """Capitalised words inside sentences and words with digits (names, dates, amounts), per square root of length."""
     return np.array([_content(said.texts).names / math.sqrt(max(1, len(said.texts))) for said in context])
 
 
 def scarcity(context: Sequence[WorthInput]) -> Worths:
-    """− log of the share of the tokens that are its role's: who says little, says what was not said by the other.
+    """− log of the role's share of the tokens: the speaker who says little says what the other did not.
 
-    Where both say the same amount, nobody is ahead.
+    If both say the same amount, both get the same value.
     """
     tokens: Counter[Role] = Counter()
     for said in context:
@@ -91,12 +92,12 @@ def scarcity(context: Sequence[WorthInput]) -> Worths:
 
 
 def brightness(context: Sequence[WorthInput]) -> Worths:
-    """The rank of its peak, because scorers differ in what their numbers mean."""
+    """The rank of the peak brightness, because scorers use different scales."""
     return middle_ranks(np.array([said.peak for said in context], dtype=np.float64))
 
 
 def wishes(context: Sequence[WorthInput]) -> Worths:
-    """1 for the newest wishes of users that fill no more than their share of the context, 0 for all else."""
+    """1 for the users' newest wishes that fit in their share of the context, 0 for all other chunks."""
     left = WISHES_SHARE * sum(len(said.texts) for said in context)
     values = np.zeros(len(context))
     for place, said in reversed(list(enumerate(context))):
@@ -113,11 +114,11 @@ PARTS: Mapping[str, Callable[[Sequence[WorthInput]], Worths]] = {
     "brightness": lambda context: BRIGHTNESS * standing(brightness(context)),
     "wishes": lambda context: WISHES * wishes(context),
 }
-"""What the worth is the sum of."""
+"""The worth is the sum of these parts."""
 
 
 def middle_ranks(values: Worths) -> Worths:
-    """From 1 for the lowest on; equals share the middle of theirs."""
+    """Ranks that start at 1 for the lowest value; equal values share their middle rank."""
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     middles = np.cumsum(counts) - (counts - 1) / 2
     return np.asarray(middles[places], dtype=np.float64)
@@ -125,7 +126,7 @@ def middle_ranks(values: Worths) -> Worths:
 
 @functools.lru_cache(maxsize=1024)
 def _content(texts: tuple[str, ...]) -> _Content:
-    """Remembered, because most of a context is the same at each turn; a chunk of 64 tokens takes some 10 KB here."""
+    """Cached, because most of a context is the same in every turn; a chunk of 64 tokens takes about 10 KB here."""
     words = frozenset(word for text in texts if _holds_word(word := text.strip().lower()))
     whole = "".join(texts)
     return _Content(words, _names_in(whole), is_wish(whole))

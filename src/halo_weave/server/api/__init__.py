@@ -1,1 +1,1 @@
-"""REST: one module per kind of thing declares its endpoints; `shapes` is what travels, `openapi` describes it."""
+"""REST endpoints, one module per resource; `shapes` has the data types, `openapi` the description."""

@@ -1,4 +1,4 @@
-"""Chunks of a window over HTTP: what can be done to them, what lies buried, and single tokens."""
+"""Chunks of a window over HTTP: actions on them, the graveyard, and single tokens."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -21,7 +21,7 @@ _MOST_KEYS = 10_000
 
 
 class GraveyardQuery(msgspec.Struct):
-    """`before` is the key of the last entry of the page before; with `keys`, joined by commas, just these."""
+    """`before` is the key of the previous page's last entry. `keys`, separated by commas, selects just these chunks."""
 
     limit: int = 50
     before: KeyText = ""
@@ -33,14 +33,14 @@ class Merged(msgspec.Struct):
 
 
 class DeleteQuery(msgspec.Struct):
-    """With `exchange` the whole question and answer go; otherwise the chunk alone, unless it opens a question or is all
-    that is left of the newest answer."""
+    """With `exchange`, the whole question and answer are deleted. Otherwise only the chunk is, unless it opens a
+    question or is all that is left of the newest answer."""
 
     exchange: bool = False
 
 
 class Deleted(msgspec.Struct):
-    """All `keys` that went. `question` is handed back if the newest answer was deleted."""
+    """All deleted `keys`. `question` is the question's text if the newest answer was deleted."""
 
     keys: list[Key]
     question: str | None
@@ -51,7 +51,7 @@ class Undelete(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TokenCard(msgspec.Struct):
-    """`history` has the latest values of its brightness, the newest last."""
+    """`history` has the token's latest brightness values, newest last."""
 
     id: int
     text: str
@@ -121,7 +121,7 @@ def _token(call: Call) -> TokenCard:
 
 
 def _done(feed: Feed, action: Callable[[Feed], T]) -> T:
-    """What the action gives, once all tabs are told how full the window is now."""
+    """The result of the action, after all tabs were sent the window's new context usage."""
     outcome = action(feed)
     feed.tell_filling()
     return outcome

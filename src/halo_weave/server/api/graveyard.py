@@ -1,4 +1,4 @@
-"""What a window buried, what was deleted in it, and the gaps that this left between what lives."""
+"""A window's buried and deleted chunks, and the gaps that they leave between living chunks."""
 
 from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
@@ -19,7 +19,7 @@ SHOWN_KEYS = 100
 
 
 class Grave(msgspec.Struct):
-    """`peak` is the brightness that it had when it was buried, None if it was deleted."""
+    """`peak` is the chunk's brightness when it was buried, or None if it was deleted."""
 
     key: Key
     time: datetime
@@ -33,7 +33,7 @@ class Grave(msgspec.Struct):
 
 
 class Gap(msgspec.Struct, rename={"since": "from", "until": "to"}):
-    """Buried chunks between two living ones; `reason` is that of the newest burial, `keys` are the first 100."""
+    """Buried chunks between two living ones; `reason` is that of the newest burial, `keys` has the first 100."""
 
     after: Key | None
     before: Key | None
@@ -46,7 +46,7 @@ class Gap(msgspec.Struct, rename={"since": "from", "until": "to"}):
 
 
 def graves(program: Program, window: Window, before: ChunkKey | None, limit: int) -> list[Grave]:
-    """The newest first, those that come before a grave in time."""
+    """Newest first; with `before`, only those older than that chunk's burial or deletion."""
     deleted = program.deletions.of_window(window.id)
     place = None
     if before is not None:
@@ -62,7 +62,7 @@ def graves(program: Program, window: Window, before: ChunkKey | None, limit: int
 
 
 def graves_of(program: Program, window: Window, keys: Collection[ChunkKey]) -> list[Grave]:
-    """Those of these chunks, the newest first."""
+    """The buried or deleted chunks among these, newest first."""
     deletions = program.deletions.of_window(window.id)
     wanted = {key: deletions[key] for key in keys if key in deletions}
     found = {place.key: (place, grave) for place, grave in _deleted(program, wanted, None)}
@@ -96,7 +96,7 @@ def gaps(window: Window) -> list[Gap]:
 def _deleted(
     program: Program, deletions: Mapping[ChunkKey, DeletionMark], before: BurialPlace | None
 ) -> Iterator[tuple[BurialPlace, Grave]]:
-    """The newest first; each is read when it is asked for."""
+    """Newest first; each chunk is read only when it is requested."""
     places = (BurialPlace(deletion.time, key) for key, deletion in deletions.items())
     for place in sorted((place for place in places if before is None or place < before), reverse=True):
         stored = program.memory.chunk(place.key)

@@ -1,4 +1,4 @@
-"""For those who watch over the program: whether it lives, whether it can be used, and its figures."""
+"""Endpoints for monitoring: liveness, readiness and metrics."""
 
 from collections.abc import Mapping
 
@@ -28,7 +28,7 @@ def _alive(_: Call) -> Alive:
 
 
 def _ready(call: Call) -> PlainText:
-    """In general words: this is open to strangers, and why a model is away may name paths and servers."""
+    """General wording only: anyone may call this, and the reason for an unavailable model may name paths or servers."""
     state = call.program.keeper.standing.state
     return PlainText(_READINESS[state] + "\n", 200 if state == "ready" else 503)
 

@@ -1,4 +1,4 @@
-"""The memory over HTTP: search, turns, re-embedding; and Markdown for what is shown."""
+"""The memory over HTTP: search, turns and re-embedding; also Markdown rendering."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -23,7 +23,7 @@ _MOST_RENDERED_CHARACTERS = 2_000_000
 
 
 class SearchQuery(msgspec.Struct):
-    """`since` is included, `until` is not. `window` is whose living and buried chunks are told."""
+    """`since` is inclusive, `until` exclusive. `window` is the window that `is_living` and `is_buried` refer to."""
 
     q: Annotated[str, msgspec.Meta(max_length=20_000)]
     limit: Annotated[int, msgspec.Meta(ge=1, le=200)] = 50
@@ -34,7 +34,7 @@ class SearchQuery(msgspec.Struct):
 
 
 class Found(msgspec.Struct):
-    """Ranks count from 1, and are None where meaning or words did not put the chunk forward."""
+    """Ranks start at 1; a rank is None if the search by meaning or by words did not find the chunk."""
 
     key: Key
     time: datetime

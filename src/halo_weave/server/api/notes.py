@@ -1,4 +1,4 @@
-"""The notes over HTTP. A document is text, so that numbers keep their digits on the way."""
+"""The notes over HTTP. A document travels as text, so that its numbers keep all digits."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ FilterText = Annotated[str, msgspec.Meta(max_length=LONGEST_FILTER)]
 
 
 class NotesShape(msgspec.Struct):
-    """Version 0 is what notes are before anybody wrote in them; its time is null. `document` is indented JSON."""
+    """Version 0 is the initial state, before anything was written; its time is null. `document` is indented JSON."""
 
     version: int
     time: datetime | None
@@ -30,7 +30,7 @@ class NotesShape(msgspec.Struct):
 
 
 class NotesEntry(msgspec.Struct):
-    """A version; `command` is the jq filter that made it, or replace, undo N, restore N."""
+    """A version; `command` is the jq filter that created it, or replace, undo N or restore N."""
 
     version: int
     time: datetime
@@ -40,7 +40,7 @@ class NotesEntry(msgspec.Struct):
 
 
 class NotesDifference(msgspec.Struct):
-    """What is at a path now; with `is_deleted` nothing is."""
+    """The new value at a path; with `is_deleted` there is none."""
 
     path: str
     value: Any
@@ -48,7 +48,7 @@ class NotesDifference(msgspec.Struct):
 
 
 class NotesSaved(msgspec.Struct):
-    """`text` is what changed on one line of bounded length."""
+    """`text` describes the changes in one line of limited length."""
 
     version: int
     changes: list[NotesDifference]
@@ -69,14 +69,14 @@ class FilterBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class PatchBody(msgspec.Struct, forbid_unknown_fields=True):
-    """With `version` it is refused if the notes have another one."""
+    """With `version`, the change is rejected if the notes have another version."""
 
     filter: FilterText
     version: NotesVersion | None = None
 
 
 class ReplaceBody(msgspec.Struct, forbid_unknown_fields=True):
-    """`version` is the one that was changed; refused if the notes have another one by now."""
+    """`version` is the version that was edited; the change is rejected if the notes have another version."""
 
     document: str
     version: NotesVersion
@@ -87,7 +87,7 @@ class UndoBody(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class RestoreBody(msgspec.Struct, forbid_unknown_fields=True):
-    """`restore` is the version to go back to, `version` the one that the notes have."""
+    """`restore` is the version to go back to, `version` the current one."""
 
     restore: NotesVersion
     version: NotesVersion | None = None

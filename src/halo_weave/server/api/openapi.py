@@ -1,4 +1,4 @@
-"""The description of all endpoints for programs, made from their declarations."""
+"""Generates the OpenAPI description of all endpoints from their declarations."""
 
 import re
 from typing import Any
@@ -13,7 +13,7 @@ _REF = "#/components/schemas/{name}"
 
 
 def description(endpoints: list[Endpoint]) -> dict[str, Any]:
-    """OpenAPI 3.1."""
+    """An OpenAPI 3.1 document."""
     bodies = [(one, one.body) for one in endpoints if one.body is not None]
     replies = [(one, one.reply) for one in endpoints if one.reply is not None]
     types = [kind for _, kind in (*bodies, *replies)] + [ErrorReply, EventShape]

@@ -1,4 +1,4 @@
-"""The settings over HTTP; the same code as everywhere says what is allowed."""
+"""The settings over HTTP, validated by the same code as everywhere else."""
 
 import threading
 from typing import Any
@@ -24,7 +24,7 @@ from halo_weave.server.http.endpoints import Call, Endpoint
 from halo_weave.session.settings import WindowSettings
 
 _AT_ONCE = {"engine", "embedder", *WindowSettings.__struct_fields__}
-"""Sections whose changes need no restart."""
+"""Sections whose changes apply without a restart."""
 _NAMES = frozenset(one.name for one in describe_settings())
 _writing = threading.Lock()
 
@@ -43,13 +43,14 @@ class SettingShape(msgspec.Struct):
     source: Source
     is_secret: bool
     is_for_windows: bool
-    """Whether a window can have a value of its own."""
+    """Whether a window can override the setting."""
 
 
 class SettingsChanged(msgspec.Struct):
-    """`restart` names what counts only after a restart, `overridden` what the environment or command line hides.
+    """`restart` lists settings that apply only after a restart, `overridden` those that the environment or the command
+    line overrides.
 
-    `is_loading` says that the change makes another model load; the engine's `failure` in the status says if that fails.
+    `is_loading` says that the change loads another model; if that fails, `failure` in the engine's status says why.
     """
 
     restart: list[str]
@@ -109,7 +110,7 @@ def _change(call: Call) -> SettingsChanged:
 
 
 def _is_kept_hidden(settings: Settings, name: str, value: Any) -> bool:
-    """Whether this comes back as it was shown, because nobody changed it. A hidden password goes to no other server."""
+    """Whether a hidden value comes back unchanged. A hidden password must not be sent to another server."""
     if is_address(name) and isinstance(value, str) and f"{HIDDEN_VALUE}@" in value:
         if value != present_value(settings, name):
             raise SettingError(f"{name} contains {HIDDEN_VALUE} in place of the password; enter the complete address.")

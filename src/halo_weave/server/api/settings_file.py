@@ -1,4 +1,4 @@
-"""Changes of config.toml that keep what a person wrote in it: comments, order, and what is not changed."""
+"""Edits config.toml and preserves comments, order and all other settings."""
 
 import os
 import tempfile
@@ -14,7 +14,7 @@ from halo_weave.system.private_files import make_private_folder
 
 
 def changed(text: str, values: Mapping[str, Any]) -> str:
-    """The file's text with these values by dotted names; None takes a setting out, so that its default counts."""
+    """The file's text with these values set, by dotted names; None removes a setting, so that its default applies."""
     try:
         document = tomlkit.parse(text)
         for dotted, value in values.items():
@@ -29,7 +29,7 @@ def changed(text: str, values: Mapping[str, Any]) -> str:
 
 
 def replace(file: Path, text: str) -> None:
-    """The new text wholly or not at all; a file that was private stays so."""
+    """Replace the file atomically; a private file stays private."""
     temporary: Path | None = None
     try:
         make_private_folder(file.parent)

@@ -1,4 +1,4 @@
-"""How the program stands: engine, memory, windows, jobs."""
+"""The state of the program: engine, memory, windows, jobs."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ def status(program: Program) -> Status:
 
 
 def windows(program: Program) -> list[WindowEntry]:
-    """Those that were saved last come first."""
+    """All windows, the most recently saved first."""
     opened = {window.id: window for window in program.open_windows()}
     entries = []
     outlines = program.memory.window_store.windows()
@@ -71,7 +71,7 @@ def _memory(program: Program) -> MemoryStatus:
 
 
 def _saved_size(program: Program, outline: WindowOutline) -> SavedSize:
-    """Of a window that is not open; reading it takes time."""
+    """The size of a closed window, cached because reading it takes time."""
     known, sizes = (outline.id, outline.version), program.saved_sizes
     if known in sizes:
         return sizes[known]
@@ -93,11 +93,11 @@ def _read_size(program: Program, window_id: str) -> SavedSize:
 def _saved_tokens(saved: SavedWindow) -> int:
     if saved.tokens is not None:
         return saved.tokens
-    # Saved by an earlier version: without the frames, until it is saved again.
+    # Saved by an earlier version: excludes the frames until the window is saved again.
     return sum(len(chunk.state) // (4 * max(1, chunk.rows)) for chunk in saved.chunks)
 
 
 def _forget_other_sizes(program: Program, outlines: Sequence[WindowOutline]) -> None:
-    """Of versions that were since replaced, and of windows that are gone."""
+    """Drop cached sizes of replaced versions and deleted windows."""
     present = {(outline.id, outline.version) for outline in outlines}
     program.saved_sizes = {known: size for known, size in program.saved_sizes.copy().items() if known in present}

@@ -23,7 +23,7 @@ class Offered(msgspec.Struct):
 
 
 class ExportQuery(msgspec.Struct):
-    """With `skip_damaged` what is damaged is left out of the file; without it, it refuses the export."""
+    """With `skip_damaged`, damaged records are left out of the file; without it, they make the export fail."""
 
     skip_damaged: bool = False
 
@@ -52,7 +52,7 @@ def _offer_backup(call: Call) -> Offered:
 
 
 def _offered(call: Call, download: Download) -> Offered:
-    size_bytes = download.size_bytes  # before anybody can take and close it
+    size_bytes = download.size_bytes  # read before the offer, after which the file may be taken and closed
     return Offered(f"/api/downloads/{call.program.downloads.offer(download)}", download.name, size_bytes)
 
 
@@ -73,7 +73,7 @@ def _import(call: Call) -> Job:
 
 
 def _bring_in(program: Program, file: Path, handle: JobHandle) -> str:
-    """What was imported stays if embedding it is stopped or fails."""
+    """Import the file and embed its chunks; imported chunks stay even if embedding is stopped or fails."""
     memory = program.memory
 
     def show(progress: Progress) -> None:
@@ -82,7 +82,7 @@ def _bring_in(program: Program, file: Path, handle: JobHandle) -> str:
     try:
         imported = import_file(memory.store, file, progress=show)
     except (InputError, StoreError) as error:
-        # The name that the file has here says nothing to the person who sent it.
+        # The name of the temporary file means nothing to the person who uploaded it.
         raise type(error)(str(error).replace(str(file), "The file")) from error
     finally:
         file.unlink(missing_ok=True)

@@ -30,11 +30,11 @@ from halo_weave.session.window.window_state import Key
 from halo_weave.tools.tree.tree import Entry, MemoryTree, Saved, TreeNode, UnknownPath
 
 ORIGIN = "page"
-"""What the history says of who changed an entry."""
+"""The origin of the page's changes in an entry's history."""
 
 
 def _on_tree(answer: Callable[[MemoryTree, Call], object]) -> Callable[[Call], object]:
-    """What is not there is one of the server's own ways to say no."""
+    """Turn an unknown path into the server's own error, which has status 404."""
 
     def run(call: Call) -> object:
         try:

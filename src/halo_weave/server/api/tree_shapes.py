@@ -1,4 +1,4 @@
-"""What of the memory tree travels between page and server, as it is declared."""
+"""The data types of the memory tree that the page and the server exchange."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ ExpectedVersion = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 
 
 class OutlineShape(msgspec.Struct):
-    """An entry without its content, of which only the beginning is told, as JSON text."""
+    """An entry with only the beginning of its content, as JSON text."""
 
     version: int
     created: datetime
@@ -26,7 +26,7 @@ class OutlineShape(msgspec.Struct):
 
 
 class NodeShape(msgspec.Struct):
-    """A heading; `entry` is null if nothing is saved at it, but only under it."""
+    """A heading; `entry` is null if nothing is saved at it, only below it."""
 
     heading: str
     path: str
@@ -35,7 +35,7 @@ class NodeShape(msgspec.Struct):
 
 
 class SnapshotShape(msgspec.Struct):
-    """What was said, and how near it was to what was saved, or is to what is asked."""
+    """A saved passage of the conversation, with its similarity to the saved content or to the query."""
 
     key: Key
     role: Role
@@ -47,7 +47,7 @@ class SnapshotShape(msgspec.Struct):
 
 
 class EntryShape(msgspec.Struct):
-    """`document` is the content as indented JSON, for readers whose numbers have fewer digits."""
+    """`document` is the content as indented JSON, for readers whose numbers have lower precision."""
 
     path: str
     version: int
@@ -60,7 +60,7 @@ class EntryShape(msgspec.Struct):
 
 
 class ScoredShape(msgspec.Struct):
-    """`similarity` is null if nothing was asked for; then the newest come first."""
+    """`similarity` is null without a query; the newest entries then come first."""
 
     path: str
     version: int
@@ -91,7 +91,7 @@ class RootQuery(msgspec.Struct):
 
 
 class EntryQuery(msgspec.Struct):
-    """Without `version` the entry as it is now."""
+    """Without `version`, the current entry."""
 
     path: PathText
     version: TreeVersionNumber | None = None
@@ -104,7 +104,7 @@ class HeadingQuery(msgspec.Struct):
 
 
 class TreeHistoryQuery(msgspec.Struct):
-    """Goes on below the version `before`."""
+    """Continues below the version `before`."""
 
     path: PathText
     before: TreeVersionNumber | None = None
@@ -112,7 +112,7 @@ class TreeHistoryQuery(msgspec.Struct):
 
 
 class NewContent(msgspec.Struct, forbid_unknown_fields=True):
-    """Overwrites, unless `expected_version` is given and not the present one; 0 if it must be new."""
+    """Overwrites, unless `expected_version` is given and is not the current version; 0 means the entry must be new."""
 
     path: PathText
     content: Any

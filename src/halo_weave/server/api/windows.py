@@ -1,4 +1,4 @@
-"""Windows over HTTP: list, open, change, close; and what makes the model speak."""
+"""Windows over HTTP: list, open, change and close them, and have the model reply."""
 
 from datetime import datetime
 from typing import Annotated, Any
@@ -26,7 +26,7 @@ class NewWindow(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class WindowChange(msgspec.Struct, forbid_unknown_fields=True):
-    """`overrides` are all settings of the window's own, by dotted names; those it had before go."""
+    """`overrides` has all of the window's own settings, by dotted names, and replaces the previous ones."""
 
     name: Name | None = None
     overrides: dict[str, Any] | None = None
@@ -42,7 +42,7 @@ class Edit(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class EditedReply(msgspec.Struct):
-    """The turn that the reply has from now on."""
+    """The new turn of the reply."""
 
     turn: str
 
@@ -52,7 +52,7 @@ class CaptureWish(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Queued(msgspec.Struct):
-    """How many replies are ahead; 0 if this one begins at once."""
+    """How many replies are ahead; 0 if this one starts at once."""
 
     queued: int
 

@@ -1,1 +1,1 @@
-"""What every HTTP server of ours shares: declared endpoints, security, lanes of threads, limits on connections."""
+"""Code that all of our HTTP servers share: endpoint declarations, security, thread pools, connection limits."""

@@ -1,8 +1,7 @@
-"""Connections that cannot be held open for nothing: how many there may be, and how long the server waits for each.
+"""Limits the number of connections, and how long the server waits for each.
 
-Whoever can reach the port can open a connection, long before anybody asks for a token. So a request's header has to
-come in time, a body has to keep coming, an answer has to be taken, and beyond a number of connections each new one is
-refused.
+Anyone who can reach the port can open a connection, long before a token is checked. A request header must therefore
+arrive in time, a body must keep arriving, a response must be read, and connections beyond the limit are refused.
 """
 
 import asyncio
@@ -25,8 +24,8 @@ _log = logging.getLogger(__name__)
 
 
 class ConnectionLimits(NamedTuple):
-    """`most` connections at once. A request's header has to be complete after `header_s`; a body has to bring
-    `body_bytes` in each `body_s`, or its end; and of an answer something has to be taken in each `answer_s`."""
+    """At most `most` connections at once. A request header must be complete within `header_s`. A body must end or
+    deliver `body_bytes` in each `body_s`. The client must read part of a pending response in each `answer_s`."""
 
     most: int
     header_s: float = 20.0
@@ -36,14 +35,14 @@ class ConnectionLimits(NamedTuple):
 
 
 def usual_limits() -> ConnectionLimits:
-    """A quarter of the files that this process may open are connections. Another quarter may be accepted before they
-    can be refused, and half are left for the memory and the model."""
+    """A quarter of the files that this process may open are for connections. Another quarter is for connections that
+    are accepted before they can be refused, and half is left for the memory and the model."""
     quarter = _most_open_files() // 4
     return ConnectionLimits(most=max(_FEWEST_CONNECTIONS, min(quarter, _MOST_CONNECTIONS)))
 
 
 def bounded_http(limits: ConnectionLimits) -> type[H11Protocol]:
-    """The protocol of a server's connections, for `http` of uvicorn's configuration."""
+    """The connection protocol class, for uvicorn's `http` option."""
     return type("BoundedHttp", (_BoundedHttp,), {"limits": limits})
 
 
@@ -66,7 +65,7 @@ class _BoundedHttp(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self._unset_keepalive_if_required()  # uvicorn leaves it when the connection broke
+        self._unset_keepalive_if_required()  # uvicorn does not do this when the connection breaks
         self._end_timers()
 
     def data_received(self, data: bytes) -> None:
@@ -80,11 +79,11 @@ class _BoundedHttp(H11Protocol):
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
         self._end_timers()
-        self._look_at_answer(0)  # which ends by itself
+        self._look_at_answer(0)  # this timer ends on its own
         super().handle_websocket_upgrade(event)
 
     def _should_upgrade(self) -> bool:
-        """Others are answered as if they had not asked for it: the WebSocket library would leave them unanswered."""
+        """Any other upgrade request is answered as plain HTTP: the WebSocket library would leave it unanswered."""
         is_plain = self.scope["method"] == "GET" and self.scope["http_version"] == "1.1"
         names = {name for name, _ in self.headers}
         has_body = bool(names & {b"content-length", b"transfer-encoding"})
@@ -94,7 +93,7 @@ class _BoundedHttp(H11Protocol):
         return is_plain and is_small and not has_body and super()._should_upgrade()
 
     def send_400_response(self, msg: str) -> None:
-        # What a client sends can become malformed while it is being answered, or when it was.
+        # The client's data can become malformed during the response, or after it.
         if self.cycle is not None:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
@@ -104,7 +103,7 @@ class _BoundedHttp(H11Protocol):
             self.transport.close()
 
     def _time_request(self) -> None:
-        """See that the timers of what is being waited for are running, and those alone."""
+        """Run the timers of whatever the server waits for, and no others."""
         if self.transport.is_closing() or self.transport.get_protocol() is not self:
             return
         is_waiting = self.conn.their_state is h11.IDLE and self.timeout_keep_alive_task is None
@@ -130,7 +129,7 @@ class _BoundedHttp(H11Protocol):
             self.transport.abort()
 
     def _look_at_answer(self, before: int) -> None:
-        """A connection that is closed waits until its answer was taken, and would do so for ever."""
+        """A closing connection waits until its response is read, without this check possibly forever."""
         waiting = self.transport.get_write_buffer_size()
         if waiting and waiting == before:
             self.transport.abort()
@@ -159,7 +158,7 @@ else:
     import resource
 
     def allow_more_open_files() -> None:
-        """As many as all connections need, where the system lets a process raise its own limit: a tab has two."""
+        """Raise the process's own limit, if permitted, to what all connections need: each tab has two."""
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         wanted = 4 * _MOST_CONNECTIONS if hard == resource.RLIM_INFINITY else min(4 * _MOST_CONNECTIONS, hard)
         if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -1,4 +1,4 @@
-"""An endpoint, declared once: what it takes, what it gives and what it is for; and how requests become answers."""
+"""Endpoint declarations (input, output and purpose), and the code that turns requests into responses."""
 
 import asyncio
 import logging
@@ -47,7 +47,7 @@ class PlainText(NamedTuple):
 
 
 class Call:
-    """A request that was read and checked. `body` and `query` are of the endpoint's own types."""
+    """A validated request. `body` and `query` have the types that the endpoint declares."""
 
     def __init__(self, program: Program, parts: Mapping[str, str], seen: int | None, body: Any, query: Any) -> None:
         self.program = program
@@ -66,7 +66,7 @@ class Call:
 
     @property
     def feed(self) -> Feed:
-        """Of the window; refused if the tab that asks is behind."""
+        """The feed of the window; raises `Behind` if the requesting tab has not seen the latest events."""
         feed = self.program.feed(self.window)
         if self.seen is not None:
             feed.require_seen(self.seen)
@@ -79,7 +79,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """`answer` runs in a thread; `body`, `query` and `reply` are types that msgspec knows."""
+    """`answer` runs in a thread; `body`, `query` and `reply` are types that msgspec supports."""
 
     method: Method
     path: str
@@ -94,7 +94,7 @@ class Endpoint:
 
 
 def key_of_text(text: str) -> ChunkKey:
-    """From `12.0.user`."""
+    """Parse a key such as `12.0.user`."""
     matched = _KEY.fullmatch(text)
     if matched is None:
         raise InputError(f"{text[:60]!r} is not a chunk key; write one such as 12.0.user.")
@@ -165,7 +165,7 @@ class _Work(NamedTuple):
 
 
 def _require_own_page(endpoint: Endpoint, request: Request) -> None:
-    """What changes something needs a header that a foreign page cannot set."""
+    """Requests that change something need a header that a page from another site cannot set."""
     if endpoint.method != "GET" and request.headers.get("x-halo") != "1":
         raise NotAllowed("This request needs the header X-Halo: 1.")
 
@@ -189,7 +189,7 @@ async def _body(request: Request) -> bytes:
 
 
 async def _received(request: Request, program: Program) -> Path:
-    """The body in a temporary file, which is the endpoint's to remove."""
+    """The body in a temporary file, which the endpoint removes."""
     path, size = _place_for_file(program), 0
     try:
         with path.open("wb") as file:

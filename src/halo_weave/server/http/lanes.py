@@ -1,4 +1,4 @@
-"""Threads in lanes, one for each kind of request, so that slow requests of one kind never hold up those of another."""
+"""Thread pools, one per kind of request, so that slow requests of one kind never block those of another."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -8,15 +8,15 @@ TRANSFERS_AT_ONCE = 4
 
 class Lanes(NamedTuple):
     health: ThreadPoolExecutor
-    """Whether the program lives, and how it stands."""
+    """Health checks and status."""
     chat: ThreadPoolExecutor
-    """Windows and what is done in them."""
+    """Windows and the actions in them."""
     memory: ThreadPoolExecutor
     """Search, notes, memory tree and settings."""
     rendering: ThreadPoolExecutor
-    """Markdown, one text after the other: its process takes one at a time."""
+    """Markdown, one text at a time, because its child process takes one at a time."""
     transfer: ThreadPoolExecutor
-    """Whole copies of the memory, which may take minutes."""
+    """Copies of the whole memory, which may take minutes."""
 
     def shut_down(self) -> None:
         for lane in self:

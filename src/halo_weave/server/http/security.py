@@ -1,8 +1,8 @@
-"""Who may talk to the server.
+"""Decides who may talk to the server.
 
-A page on another site can make a browser send requests here, and can even give itself a name that leads to this
-machine. So a name in `Host` has to be one of ours, an `Origin` has to be our own, and what changes something needs a
-header that only our own page can set (`endpoints`). Whoever comes from another machine needs the token as well.
+A page on another site can make a browser send requests here, and can even point its own host name to this machine.
+Therefore a name in `Host` must be one of ours, an `Origin` must be our own, and requests that change something need a
+header that only our own page can set (`endpoints`). Clients on other machines also need the token.
 """
 
 import hmac
@@ -37,7 +37,7 @@ _HEADERS = {
 
 
 def stored_token(folder: Path) -> tuple[str, bool]:
-    """The token of this folder, and whether it was made just now. Nobody else on the machine can read it."""
+    """The token in this folder, and whether it was created just now. Only its owner can read the file."""
     file = folder / TOKEN_FILE
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -58,7 +58,7 @@ def stored_token(folder: Path) -> tuple[str, bool]:
 
 
 def own_names(host: str) -> frozenset[str]:
-    """Names in `Host` that lead here by right, besides addresses; an address cannot be bent to another machine."""
+    """Host names that are accepted in `Host`, besides IP addresses, which an attacker cannot point elsewhere."""
     names = {"localhost", host}
     if not is_loopback(host):
         machine = socket.gethostname()
@@ -67,7 +67,7 @@ def own_names(host: str) -> frozenset[str]:
 
 
 class Guard:
-    """Around the whole app. `token` is None where only this machine can come."""
+    """Wraps the whole app. `token` is None if only this machine can connect."""
 
     def __init__(self, app: ASGIApp, *, names: Iterable[str], only_loopback: bool, token: str | None) -> None:
         self._app = app
@@ -136,7 +136,7 @@ def _is_for_programs(path: str) -> bool:
 def _name(host: str) -> str | None:
     try:
         parts = urlsplit(f"//{host}")
-        _ = parts.port  # it checks it
+        _ = parts.port  # raises ValueError if it is invalid
         is_plain = parts.netloc == host and "@" not in host and not parts.path
         return parts.hostname if is_plain else None
     except ValueError:
@@ -157,7 +157,7 @@ def _bearer(headers: Mapping[str, str]) -> str:
 
 
 def _cookies(headers: Headers) -> Iterator[str]:
-    """Each value under our name. Other servers of this host set cookies too, malformed ones and some of our name."""
+    """Every value under our cookie name. Other servers on this host set cookies too, some malformed or of that name."""
     for header in headers.getlist("cookie"):
         for cookie in header.split(";"):
             name, _, value = cookie.partition("=")
@@ -170,7 +170,7 @@ def _no(status: int, sentence: str) -> Response:
 
 
 def _with_headers(send: Send, host: str) -> Send:
-    # `'self'` does not mean WebSockets in every browser, so they are named as well.
+    # Not every browser takes `'self'` to include WebSockets, so they are listed explicitly.
     sockets = f" ws://{host} wss://{host}" if host else ""
     policy = (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "

@@ -1,4 +1,4 @@
-"""The page's files, read once. Their address has a digest of all of them in it, so that they can be kept for ever."""
+"""The page's files, read once. Their URLs contain a digest of all files, so that browsers may cache them forever."""
 
 import hashlib
 from importlib import resources
@@ -55,7 +55,7 @@ class StaticFiles:
         return Response(status_code=204) if icon is None else Response(icon.content, media_type=icon.media_type)
 
     async def _file(self, request: Request) -> Response:
-        # Only names that were found are known, so a path cannot lead anywhere else.
+        # A lookup by known names, so that a path cannot lead anywhere else.
         file = self._files.get(request.path_params["path"])
         if file is None:
             return Response("File not found.", 404, media_type="text/plain")

@@ -1,1 +1,1 @@
-"""What a page is told while it is open: a window's events, and news of the whole program, over WebSockets."""
+"""Live updates for open pages over WebSockets: a window's events, and news about the whole program."""

@@ -1,4 +1,4 @@
-"""The newest status, windows and jobs for all tabs, computed and encoded once for each change, however many ask."""
+"""The latest status, windows and jobs for all tabs, computed and encoded once per change, however many tabs ask."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,12 +14,12 @@ from halo_weave.server.runtime.status_broadcast import NewsKind
 
 class _Computation(NamedTuple):
     number: int
-    """Of the last change that it takes in."""
+    """The number of the last change that the result includes."""
     result: "asyncio.Future[msgspec.Raw]"
 
 
 class ProgramNews:
-    """To be used in one event loop."""
+    """For use in one event loop only."""
 
     def __init__(self, program: Program, threads: ThreadPoolExecutor) -> None:
         self._bulletin = program.bulletin
@@ -32,14 +32,14 @@ class ProgramNews:
         }
 
     async def present(self, kind: NewsKind) -> msgspec.Raw:
-        """As it is now, for somebody who begins to look; shared with those who ask at the same time."""
+        """The current value, for a new viewer; concurrent requests share one computation."""
         newest = self._newest.get(kind)
         if newest is None or newest.result.done() or newest.number < self._bulletin.number_of(kind):
             newest = self._begin(kind)
         return await asyncio.shield(newest.result)
 
     async def since_change(self, kind: NewsKind) -> msgspec.Raw:
-        """As it was after the last change that the bulletin told of, or later."""
+        """The value as of the last broadcast change, or later."""
         newest = self._newest.get(kind)
         if newest is None or newest.number < self._bulletin.number_of(kind) or _has_failed(newest.result):
             newest = self._begin(kind)

@@ -1,7 +1,7 @@
-"""Events over WebSockets: exactly what happened after the event that a tab names, or else a fresh state.
+"""Events over WebSockets: exactly those after the event that a tab names, or else a fresh state.
 
-There is no queue for a tab, only the number of the last event that it was sent. One that reads slowly gets its events
-later and in larger batches, and once they are too many, a fresh state instead.
+There is no queue per tab, only the number of the last event sent. A slow reader gets its events later and in larger
+batches, and a fresh state once there are too many.
 """
 
 import asyncio
@@ -25,14 +25,14 @@ from halo_weave.server.runtime.status_broadcast import NewsKind
 
 BATCH_S = 0.033
 MOST_BEHIND = 512
-"""Events from which on a fresh state is less than they are."""
+"""Number of events above which a fresh state is smaller."""
 STALLED_S = 30.0
 MOST_SOCKETS = 512
-"""That can be open at once; a tab has two, so that 200 windows with a tab each leave room for more."""
+"""Maximum number of open sockets. A tab has two, so 200 windows with a tab each leave room for more."""
 CLOSED, FAILED, TOO_MANY, UNKNOWN = 4001, 4002, 4003, 4404
-"""Codes with which a socket ends: the window was closed, cannot be opened, there are too many, or no such window."""
+"""Close codes: the window was closed, it cannot be opened, there are too many sockets, or no such window exists."""
 GOING_AWAY = 1001
-"""The program ends; who connects again later goes on."""
+"""The program shuts down; a client may reconnect later and continue."""
 GONE, INTERNAL_ERROR = 1006, 1011
 _log = logging.getLogger(__name__)
 
@@ -86,13 +86,13 @@ class Sockets:
             seen = None
 
     async def _end(self, socket: WebSocket, code: int, reason: str) -> None:
-        """What becomes of a window because the whole program ends is not said of the window."""
+        """If the whole program shuts down, report that instead of an error of the window."""
         if self._program.is_ending:
             code, reason = GOING_AWAY, "the program is shutting down"
         await _close(socket, code, reason[:120])
 
     async def _feed(self, window_id: str) -> Feed:
-        """Of the window, once there is a model."""
+        """The feed of the window, once a model is available."""
         with self._program.bulletin.wakeups.sleeper() as woken:
             while True:
                 woken.clear()
@@ -105,7 +105,7 @@ class Sockets:
                 await woken.wait()
 
     async def _follow(self, socket: WebSocket, feed: Feed, seen: int | None) -> None:
-        """Until the window is closed. The first message comes in any case: from then on the tab knows all."""
+        """Send events until the window is closed. A first message always follows, so that the tab is current."""
         is_first = True
         with feed.wakeups.sleeper() as woken:
             while True:
@@ -119,7 +119,7 @@ class Sockets:
                     following = list(takewhile(lambda event: event.kind != "reloaded", events))
                     if following or is_first:
                         await _send(socket, msgspec.json.encode({"events": following}))
-                    # All of the window may be different after that, so the tab gets the whole state.
+                    # After `reloaded` everything may have changed, so the tab gets the whole state.
                     seen = None if len(following) < len(events) else events[-1].number if events else seen
                 is_first = False
                 if seen is None:
@@ -162,7 +162,7 @@ def _number(text: str) -> int | None:
 
 
 async def _send(socket: WebSocket, data: bytes) -> None:
-    """A tab that takes nothing for a while is gone, whatever its connection says."""
+    """A tab that reads nothing for a while counts as gone, whatever the state of its connection."""
     text = data.decode()
     with _ended_as_disconnect():
         async with asyncio.timeout(STALLED_S):
@@ -176,7 +176,7 @@ async def _close(socket: WebSocket, code: int, reason: str = "") -> None:
 
 @contextmanager
 def _ended_as_disconnect() -> Iterator[None]:
-    """Around sending alone, where a RuntimeError says that the connection has ended; elsewhere it is a mistake."""
+    """Only for sending, where a RuntimeError means that the connection has ended; elsewhere it is a bug."""
     try:
         yield
     except (RuntimeError, TimeoutError) as error:
@@ -184,7 +184,7 @@ def _ended_as_disconnect() -> Iterator[None]:
 
 
 async def _while_connected(socket: WebSocket, work: Coroutine[Any, Any, None]) -> None:
-    """What goes wrong is logged and ends the socket; that the tab goes is nothing that goes wrong."""
+    """Errors are logged and close the socket; a tab that disconnects is not an error."""
     working = asyncio.create_task(work)
     listening = asyncio.create_task(_listen(socket))
     try:
@@ -202,6 +202,6 @@ async def _while_connected(socket: WebSocket, work: Coroutine[Any, Any, None]) -
 
 
 async def _listen(socket: WebSocket) -> None:
-    """The page has nothing to say here; this notices when it goes."""
+    """The page sends nothing here; this only detects the disconnect."""
     while (await socket.receive())["type"] != "websocket.disconnect":
         pass

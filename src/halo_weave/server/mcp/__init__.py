@@ -1,1 +1,1 @@
-"""The memory for other assistants, over the Model Context Protocol."""
+"""Offers the memory to other assistants over the Model Context Protocol."""

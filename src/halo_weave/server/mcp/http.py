@@ -1,4 +1,4 @@
-"""`/mcp` of the server. What speaks the protocol takes a second to load; it is loaded when the first client comes."""
+"""The server's `/mcp` endpoint. The protocol library takes a second to load, so the first client loads it."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ _log = logging.getLogger(__name__)
 
 
 class McpOverHttp:
-    """An ASGI app; `running` is entered for as long as it serves."""
+    """An ASGI app; `running` must be active while it serves."""
 
     def __init__(self, toolbox: Callable[[], Toolbox]) -> None:
         self._toolbox = toolbox
@@ -49,7 +49,7 @@ class McpOverHttp:
             await self._serving
 
     async def _serve(self, ready: "asyncio.Future[ASGIApp]") -> None:
-        """In a task of its own, because the first client may be gone long before the last one comes."""
+        """Runs in its own task, because the first client may leave long before the last one."""
         try:
             sessions = await asyncio.to_thread(self._load)
             async with sessions.run():

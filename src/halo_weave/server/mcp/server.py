@@ -1,7 +1,7 @@
-"""The memory for other assistants, over the Model Context Protocol.
+"""Offers the memory to other assistants over the Model Context Protocol.
 
-Clients come over HTTP at `/mcp`, or start a process of their own and talk over stdin and stdout. Nothing is kept of a
-client between two calls.
+Clients connect over HTTP at `/mcp`, or start their own process and use stdin and stdout. No state of a client is kept
+between calls.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ McpContext = ServerRequestContext[dict[str, Any]]
 
 
 def mcp_server(toolbox: Callable[[], Toolbox]) -> Server[dict[str, Any]]:
-    """`toolbox` is asked for when it is needed, in a thread."""
+    """`toolbox` is called in a thread whenever the toolbox is needed."""
     calls = anyio.CapacityLimiter(_CALLS_AT_ONCE)
 
     async def list_tools(_: McpContext, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -42,7 +42,7 @@ def mcp_server(toolbox: Callable[[], Toolbox]) -> Server[dict[str, Any]]:
         def run() -> ToolOutcome:
             return toolbox().run(params.name, params.arguments or {}, asker)
 
-        # A client that went away does not wait for it; what was begun is brought to its end.
+        # A disconnected client does not wait, but a call that has started still runs to its end.
         return _told(await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=calls))
 
     return Server(
@@ -56,12 +56,12 @@ def mcp_server(toolbox: Callable[[], Toolbox]) -> Server[dict[str, Any]]:
 
 
 def http_sessions(toolbox: Callable[[], Toolbox]) -> StreamableHTTPSessionManager:
-    """For `/mcp`; its `run` is entered once, for as long as it serves."""
+    """The session manager for `/mcp`; enter its `run` once, for as long as it serves."""
     return StreamableHTTPSessionManager(mcp_server(toolbox), json_response=True, stateless=True)
 
 
 def run_on_stdio(toolbox: Callable[[], Toolbox]) -> None:
-    """Serve one client until it closes stdin. Nothing else gets to stdout meanwhile."""
+    """Serve one client until it closes stdin. Nothing else may write to stdout in the meantime."""
     server = mcp_server(toolbox)
 
     async def serve() -> None:

@@ -1,1 +1,1 @@
-"""Markdown as sanitised HTML, made in a child process with a time limit."""
+"""Renders Markdown as sanitised HTML, in a child process with a time limit."""

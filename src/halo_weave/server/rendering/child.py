@@ -1,7 +1,7 @@
-"""The program of the process in which Markdown is rendered, started by `rendering`.
+"""The child process that renders Markdown, started by `renderer`.
 
-A request is a line of JSON, the text; the answer is a line too: its HTML, or null if it cannot be rendered. What takes
-too much of the processor's time ends the process.
+A request is a line of JSON with the text; the response is a line with its HTML, or null if rendering failed. A text
+that takes too much CPU time ends the process.
 """
 
 import json
@@ -13,12 +13,12 @@ from halo_weave.server.rendering.markdown import rendered
 from halo_weave.system.child_process import READY
 
 LONGEST_S = 2.0
-"""Of the processor's time for a text, so that it does not count what else the machine does."""
+"""CPU time per text, so that other load on the machine does not count."""
 MOST_BYTES = 1024**3
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent process
     _limit_memory()
     answers = sys.stdout.buffer
     answers.write(READY)
@@ -34,18 +34,18 @@ def main() -> None:
 def _html(text: str) -> str | None:
     try:
         return rendered(text)
-    except Exception:  # whatever others' code may do with a hostile text
+    except Exception:  # a hostile text may trigger any error in third-party code
         return None
 
 
 def _set_alarm(seconds: float) -> None:
-    """The alarm is not handled: it ends the process, also in the middle of a regular expression."""
+    """The alarm has no handler: it ends the process, even in the middle of a regular expression."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
 
 
 def _limit_memory() -> None:
-    with suppress(ImportError, AttributeError, ValueError, OSError):  # not every system knows the limit
+    with suppress(ImportError, AttributeError, ValueError, OSError):  # not every system supports the limit
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))

@@ -1,7 +1,7 @@
-"""Markdown as HTML that can be shown whoever wrote it: nothing in it runs, loads or leaves its place.
+"""Renders Markdown from any author as safe HTML: nothing in it runs, loads anything, or affects its surroundings.
 
-Raw HTML is shown as text, pictures from elsewhere as links, control characters as signs. What Markdown gave is
-sanitised once more, so that a mistake in one of the two is not enough.
+Raw HTML is shown as text, external images as links, control characters as visible symbols. The rendered HTML is
+sanitised again, so that one bug in either step is not enough for an attack.
 """
 
 import re
@@ -22,7 +22,7 @@ from pygments.lexers import get_lexer_by_name
 from halo_weave.server.rendering.plain_text import BIDI, isolated, plain, readable
 
 LONGEST_LINE, LONGEST_TEXT, LONGEST_COLOURED = 10_000, 100_000, 5_000
-"""Longer texts are shown without Markdown, and longer code without colours, so that few texts take long."""
+"""Longer texts are shown without Markdown and longer code without colours, to limit the rendering time."""
 LANGUAGES = frozenset({
     "asm", "awk", "bash", "c", "c#", "c++", "clojure", "cmake", "cpp", "cs", "csharp", "css", "dart", "diff",
     "docker", "dockerfile", "elixir", "erlang", "fortran", "go", "golang", "graphql", "groovy", "haskell", "hs",
@@ -32,7 +32,7 @@ LANGUAGES = frozenset({
     "rust", "scala", "scheme", "scss", "sh", "shell", "sql", "swift", "tcl", "tex", "toml", "ts", "tsx",
     "typescript", "vim", "vue", "xml", "yaml", "yml", "zig", "zsh",
 })  # fmt: skip
-"""What code is coloured in. Of the others' lexers, many take minutes over a page of tabs or line feeds."""
+"""Languages that are highlighted. Many of the other lexers take minutes for a page of tabs or line feeds."""
 _SCHEMES = ("http://", "https://", "mailto:")
 _TAGS = {
     "p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "span", "div",
@@ -56,7 +56,7 @@ def is_too_long(text: str) -> bool:
 
 
 def rendered(text: str) -> str:
-    """Sanitised HTML of a text in Markdown. Some texts take very long: see `rendering`."""
+    """Sanitised HTML for a Markdown text. Some texts take very long; see `renderer`."""
     if is_too_long(text):
         return plain(text)
     return nh3.clean(
@@ -69,7 +69,7 @@ def rendered(text: str) -> str:
 
 
 def _shown_in_code(text: str) -> str:
-    """In code the characters that turn directions are shown, since hiding there is what they are abused for."""
+    """Show bidirectional control characters in code, because they are used there to disguise it."""
     return BIDI.sub(lambda found: f"\u2039U+{ord(found[0]):04X}\u203a", text)
 
 
@@ -101,7 +101,7 @@ class _Renderer(RendererHTML):
         return f'<pre class="code"><code{named}>{code}</code></pre>\n'
 
     def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        """Loading it would tell its host that somebody reads this."""
+        """Show a link: loading the image would tell its host that somebody reads this."""
         token = tokens[idx]
         source = str(token.attrGet("src") or "")
         words = self.renderInlineAsText(token.children, options, env) if token.children else ""

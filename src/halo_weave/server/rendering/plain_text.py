@@ -1,21 +1,21 @@
-"""Text from anybody as HTML that shows nothing but the text."""
+"""Untrusted text as HTML that shows only the text."""
 
 import re
 from html import escape
 
 BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that turn the direction of what follows."""
+"""Characters that change the direction of the text after them."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _HALVES = re.compile("[\ud800-\udfff]")
 
 
 def plain(text: str) -> str:
-    """Without Markdown, as it was written."""
+    """The text as written, without Markdown."""
     return f'<div class="unformatted">{isolated(readable(text))}</div>'
 
 
 def readable(text: str) -> str:
-    """Line ends as line feeds, control characters as the signs for them, halves of characters replaced."""
+    """Normalise line ends to line feeds, make control characters visible, and replace unpaired surrogates."""
     text = _HALVES.sub("\ufffd", text)
     return _CONTROL.sub(_sign, text.replace("\r\n", "\n").replace("\r", "\n"))
 
@@ -28,5 +28,5 @@ def _sign(found: re.Match[str]) -> str:
 
 
 def isolated(text: str) -> str:
-    """Escaped; what could turn the direction of its surroundings is kept to itself."""
+    """Escape a text, and isolate it if it could change the direction of its surroundings."""
     return f"<bdi>{escape(text)}</bdi>" if BIDI.search(text) else escape(text)

@@ -1,4 +1,4 @@
-"""Markdown as HTML, made in a process of its own: a text that takes too long is shown plain and holds up nobody else.
+"""Renders Markdown in a child process, so that a text that takes too long is shown plain and cannot block for long.
 
 The process starts when it is first needed, and again after a text has ended it.
 """
@@ -18,17 +18,17 @@ from halo_weave.system.child_process import ChildProcess
 
 _PROGRAM = ("-m", "halo_weave.server.rendering.child")
 _LONGEST_S = 10.0
-"""For one text, where its limit of processor time does not hold or the machine is busy."""
+"""Time limit per text, for a busy machine or a system without the limit on CPU time."""
 _LONGEST_REQUEST_S = 30.0
 _MOST_REMEMBERED_BYTES = 32 * 1024 * 1024
 _log = logging.getLogger(__name__)
 
 
 class Rendering:
-    """May be used from several threads; one is served after the other."""
+    """Thread-safe; serves one request at a time."""
 
     def __init__(self, program: Sequence[str] = _PROGRAM) -> None:
-        """`program` are arguments of Python."""
+        """`program` is a list of arguments for Python."""
         self._command = [sys.executable, "-P", *program]
         self._lock = threading.Lock()
         self._child: ChildProcess | None = None
@@ -36,7 +36,7 @@ class Rendering:
         self._is_closed = False
 
     def rendered(self, texts: Sequence[str]) -> list[str]:
-        """The HTML of each text; what is not done within the time for all of them is shown plain."""
+        """The HTML of each text; texts that are not rendered before the request's deadline are shown plain."""
         deadline = time.monotonic() + _LONGEST_REQUEST_S
         with self._lock:
             return [self._one(text, deadline) for text in texts]
@@ -83,7 +83,7 @@ class Rendering:
 
 
 class _Remembered:
-    """What was rendered last, up to so many bytes."""
+    """A cache of the most recently used results, limited in bytes."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, str] = OrderedDict()

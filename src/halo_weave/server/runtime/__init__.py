@@ -1,1 +1,1 @@
-"""What runs behind the endpoints: the engine, the queue of turns, windows that are followed, jobs and downloads."""
+"""The parts behind the endpoints: the engine, the turn queue, window feeds, jobs and downloads."""

@@ -1,4 +1,4 @@
-"""Which chunks are deleted now, when and why, as the record of changes tells; by the window that wrote them."""
+"""The chunks that are currently deleted, by the window that wrote them, with time and reason from the audit log."""
 
 import threading
 from collections import defaultdict
@@ -18,7 +18,7 @@ class DeletionMark(NamedTuple):
 
 
 class Deletions:
-    """Each deleted chunk is looked at once, to learn whose it is."""
+    """Each deleted chunk is read once, to find the window that wrote it."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
@@ -28,7 +28,7 @@ class Deletions:
         self._lock = threading.Lock()
 
     def of_window(self, window_id: str) -> dict[ChunkKey, DeletionMark]:
-        """Of what a window wrote."""
+        """The deletions among the chunks that a window wrote."""
         with self._lock:
             for entry in self._news.entries():
                 self._take(entry)

@@ -1,6 +1,6 @@
-"""Files that are made for one download each. A link to one cannot be guessed, works once, and ends after a minute.
+"""Files that are each created for one download. A link cannot be guessed, works once, and expires after a minute.
 
-The files have no name on the disk, so that nothing is left behind however a download or the program ends.
+The files have no name on disk, so nothing is left behind however a download or the program ends.
 """
 
 import os
@@ -18,7 +18,7 @@ from halo_weave.server.http_errors import NotFound
 
 LINK_VALID_S = 60.0
 _MOST_OFFERS = 4
-"""Each may be as large as the memory; the oldest ends when there are more."""
+"""Each file may be as large as the memory; beyond this number the oldest is dropped."""
 _BLOCK_BYTES = 256 * 1024
 
 
@@ -44,7 +44,7 @@ class _Offer(NamedTuple):
 
 
 class Downloads:
-    """`folder` is where the files are made. May be used from any thread."""
+    """Creates the files in `folder`. Thread-safe."""
 
     def __init__(self, folder: Path, *, link_valid_s: float = LINK_VALID_S) -> None:
         self._folder = folder
@@ -53,11 +53,11 @@ class Downloads:
         self._lock = threading.Lock()
 
     def make(self, write: Callable[[Path], object], name: str, media_type: str) -> Download:
-        """What `write` writes to the path that it is given."""
+        """A download of the file that `write` creates at the path it receives."""
         return Download(nameless_file(self._folder, write), name, media_type)
 
     def offer(self, download: Download) -> str:
-        """The secret part of the link."""
+        """Offer a download; returns the secret part of its link."""
         secret = secrets.token_urlsafe(32)
         ending = threading.Timer(self._link_valid_s, self._end, [secret])
         ending.daemon = True
@@ -88,7 +88,7 @@ class Downloads:
 
 
 class DownloadResponse(StreamingResponse):
-    """Reads a block when the block before was taken; whoever goes away ends it."""
+    """Reads each block only after the previous one was sent; a disconnect ends it."""
 
     def __init__(self, download: Download) -> None:
         self._file = download.file

@@ -1,4 +1,4 @@
-"""The engine of a program that opens before its model is loaded, and stays open when the model goes away."""
+"""Keeps an engine for a program that starts before its model is loaded and keeps running when the model is lost."""
 
 import logging
 import threading
@@ -18,8 +18,8 @@ _log = logging.getLogger(__name__)
 
 
 class KeeperStatus(NamedTuple):
-    """`state` and `text` describe the engine that serves. `is_loading` says that another one is being opened, and
-    `failure`, one sentence, why the engine that was asked for last does not serve; it is empty if nothing failed.
+    """`state` and `text` describe the engine in use. `is_loading` says that another engine is being opened. `failure`
+    says in one sentence why the engine requested last is not in use; it is empty if nothing failed.
     """
 
     state: EngineState
@@ -29,13 +29,14 @@ class KeeperStatus(NamedTuple):
 
 
 class EngineKeeper:
-    """Opens and closes engines. The engine in use serves until the one asked for last is open, and stays if that fails.
+    """Opens and closes engines. The engine in use serves until the engine requested last is open, and stays if that
+    fails.
 
-    Each engine is opened in a thread of its own, so that one that hangs does not hold up the next. One on a server is
-    tried again and again; one of this machine is tried again when `load` is called again.
+    Each engine is opened in its own thread, so that one that hangs does not delay the next. An engine on a server is
+    retried until it opens; a local engine is retried only when `load` is called again.
 
-    `on_engine` is called in that thread with each new engine. It returns once nothing uses the engine before, which is
-    then closed; if it raises, the engine before stays.
+    `on_engine` is called in that thread with each new engine. It returns once nothing uses the previous engine, which
+    is then closed. If it raises, the previous engine stays.
     """
 
     def __init__(
@@ -49,18 +50,18 @@ class EngineKeeper:
         self._on_change = on_change
         self._engine: Engine | None = None
         self._settings: EngineSettings | None = None
-        """Of the engine in use."""
+        """The settings of the engine in use."""
         self._wanted: EngineSettings | None = None
         self._attempt = 0
         self._is_loading = False
         self._failure = ""
         self._loss = ""
-        """Why the engine in use does not answer; empty while it does."""
+        """Why the engine in use does not respond; empty while it does."""
         self._is_exchanging = False
         self._lock = threading.Lock()
-        """For the values above; never held while others are called."""
+        """Protects the values above; never held during callbacks."""
         self._exchanging = threading.Lock()
-        """Held by the one thread that puts an engine in the place of another."""
+        """Held by the one thread that replaces an engine with another."""
         self._is_over = threading.Event()
 
     @property
@@ -69,7 +70,7 @@ class EngineKeeper:
 
     @property
     def settings(self) -> EngineSettings | None:
-        """Those of the engine in use, which are not the program's while another one is being opened or has failed."""
+        """The settings of the engine in use. They differ from the program's if another engine is opening or failed."""
         return self._settings
 
     @property
@@ -89,7 +90,7 @@ class EngineKeeper:
         raise EngineUnavailable(f"The model is not available: {standing.text.rstrip('.')}.")
 
     def load(self, settings: EngineSettings) -> bool:
-        """Have the engine of these settings serve. False if it does already, or is being opened and has not failed."""
+        """Open the engine of these settings. False if it is already in use, or is being opened and has not failed."""
         with self._lock:
             if settings == self._wanted and not self._failure:
                 return False
@@ -102,26 +103,26 @@ class EngineKeeper:
         return not is_served
 
     def lost(self, error: HaloError) -> None:
-        """The server of the engine in use does not answer any more."""
+        """Report that the server of the engine in use no longer responds."""
         with self._lock:
             settings = self._settings
             if settings is None or self._loss or not _is_server(settings):
                 return
             self._loss = str(error)
-            # What was asked for since has priority; the server is looked for again if that fails.
+            # A newer request has priority; if it fails, the lost server is tried again.
             attempt = None if self._is_loading else self._next_attempt(is_loading=True)
         self._on_change()
         if attempt is not None:
             self._start(settings, attempt)
 
     def stop(self) -> None:
-        """The engine in use stays from now on; one that is still being opened is closed once it is open."""
+        """Keep the engine in use from now on; an engine that is still being opened is closed once it is open."""
         self._is_over.set()
         with self._exchanging:
             pass
 
     def close(self) -> None:
-        """Stop, and close the engine in use; nobody may use it any more."""
+        """Stop, and close the engine in use, which must no longer be used."""
         self.stop()
         with self._lock:
             engine, self._engine = self._engine, None
@@ -137,7 +138,7 @@ class EngineKeeper:
         return KeeperStatus("loading", "loading model", self._is_loading, failure)
 
     def _next_attempt(self, *, is_loading: bool) -> int:
-        """Whatever is being opened is not wanted any more."""
+        """Start a new attempt, which makes any attempt in progress obsolete."""
         self._attempt += 1
         self._is_loading = is_loading
         return self._attempt
@@ -160,7 +161,7 @@ class EngineKeeper:
             pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
 
     def _take(self, opened: Engine, settings: EngineSettings, attempt: int) -> None:
-        """Only one thread at a time gets here, so that each engine has exactly one that comes after it."""
+        """Only one thread at a time runs this, so that each engine has exactly one successor."""
         with self._exchanging:
             if not self._begin_exchange(attempt):
                 _close(opened)
@@ -168,7 +169,7 @@ class EngineKeeper:
             before = self._engine
             if before is not None and settings == self._settings and before.facts == opened.facts:
                 self._end_exchange(before, settings, attempt)
-                _close(opened)  # the server is back, and the engine in use reaches it again by itself
+                _close(opened)  # the server is back, and the engine in use reconnects on its own
                 return
             try:
                 self._on_engine(opened)
@@ -186,7 +187,7 @@ class EngineKeeper:
             return self._is_exchanging
 
     def _end_exchange(self, engine: Engine | None, settings: EngineSettings | None, attempt: int | None) -> None:
-        """`attempt` is None if it failed."""
+        """`attempt` is None if the exchange failed."""
         with self._lock:
             self._is_exchanging = False
             self._engine, self._settings = engine, settings

@@ -1,4 +1,4 @@
-"""What replies took since the program began, for /metrics."""
+"""Totals over all replies since the program started, for /metrics."""
 
 import threading
 from collections import Counter
@@ -14,7 +14,7 @@ class TurnFigures:
         self.buried = self.resurrected = self.errors = 0
 
     def take(self, event: Event) -> None:
-        """Listens to all windows."""
+        """Listener for the events of all windows."""
         with self._lock:
             match event.kind:
                 case "reply":

@@ -1,4 +1,4 @@
-"""Long work beside the conversation: how far it is, and a way to stop it."""
+"""Long background jobs, with progress and a way to stop them."""
 
 import itertools
 import threading
@@ -19,7 +19,7 @@ _TELL_EVERY_S = 0.1
 
 
 class Job(msgspec.Struct, frozen=True):
-    """`total`, `rate` (per second) and `seconds_left` are None as long as they are not known."""
+    """`total`, `rate` (per second) and `seconds_left` are None while they are unknown."""
 
     id: str
     kind: JobKind
@@ -37,7 +37,7 @@ class _Stopped(Exception):
 
 
 class JobHandle:
-    """What the work itself has of its job. `show` raises if the job was stopped, so that it ends there."""
+    """A running job as its work sees it. `show` raises if the job was stopped, which ends the work."""
 
     def __init__(self, jobs: "Jobs", job: Job) -> None:
         self._jobs = jobs
@@ -57,7 +57,7 @@ class JobHandle:
         self.note(text, done, total)
 
     def note(self, text: str, done: int, total: int | None) -> None:
-        """The same for work that asks by itself whether it is stopped."""
+        """Like `show`, for work that checks on its own whether it was stopped."""
         now = time.monotonic()
         if self._begun is None or self._begun[0] != text or done < self._begun[1]:
             self._begun = text, done, now
@@ -68,7 +68,7 @@ class JobHandle:
 
 
 class Jobs:
-    """May be used from any thread; one job of a kind at a time."""
+    """Thread-safe; runs one job of each kind at a time."""
 
     def __init__(self, on_change: Callable[[], None]) -> None:
         self._on_change = on_change
@@ -79,7 +79,7 @@ class Jobs:
         self._told_at = 0.0
 
     def start(self, kind: JobKind, text: str, work: Callable[[JobHandle], str]) -> Job:
-        """Begin a work that gives its outcome in a sentence."""
+        """Start work that returns its result as a sentence."""
         with self._lock:
             if any(one.job.kind == kind and one.job.state == "running" for one in self._handles.values()):
                 raise Busy(f"Another {kind} is still running; wait for it, or stop it.")

@@ -1,4 +1,4 @@
-"""From threads into asyncio: those who wait there are woken by whoever has news, in whichever thread."""
+"""Wakes asyncio tasks from any thread when there is news."""
 
 import asyncio
 import threading
@@ -16,7 +16,7 @@ class LoopNotifier:
 
     @contextmanager
     def sleeper(self) -> Iterator[asyncio.Event]:
-        """An event of the running loop that is set whenever there is news. Clear it, then look, then wait."""
+        """An event of the running loop that is set whenever there is news. First clear it, then check, then wait."""
         event = asyncio.Event()
         with self._lock:
             self._sleepers[event] = asyncio.get_running_loop()

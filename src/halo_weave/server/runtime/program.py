@@ -1,4 +1,4 @@
-"""What runs behind the page: the engine, the memory, the windows, their turns, and long work."""
+"""The running program: engine, memory, windows, turn queue and background jobs."""
 
 import logging
 import os
@@ -44,7 +44,7 @@ class SavedSize(NamedTuple):
 
 
 class SettingsLayers(NamedTuple):
-    """What the settings are made of; see `config`."""
+    """The sources of the settings; see `config`."""
 
     overrides: Mapping[str, str]
     environ: Mapping[str, str]
@@ -59,7 +59,7 @@ def layers_of(overrides: Mapping[str, str]) -> SettingsLayers:
 
 
 class Program:
-    """May be used from any thread. Begins to load the model at once, and is usable meanwhile but for windows."""
+    """Thread-safe. Starts to load the model immediately; until it is loaded, everything but windows is usable."""
 
     def __init__(self, layers: SettingsLayers, open_engine: OpenEngine = open_engine) -> None:
         self.layers = layers
@@ -85,20 +85,20 @@ class Program:
         self.jobs = Jobs(lambda: self.bulletin.tell("jobs", "status"))
         self.turns = TurnQueue(lambda: self.bulletin.tell("windows", "status"), self.lose_engine)
         self.saved_sizes: dict[tuple[str, int], SavedSize] = {}
-        """Of closed windows by id and version, for `status`."""
+        """Sizes of closed windows by id and version, for `status`."""
         self._hub: Hub | None = None
         self._feeds: dict[str, Feed] = {}
         self._lock = threading.RLock()
         self.is_ending = False
         self.is_saved = threading.Event()
-        """Set once everything is kept at the end."""
+        """Set during shutdown, once everything is saved."""
         self._reflecting = Reflecting(self.open_windows, self.send)
         self.keeper = EngineKeeper(open_engine, self._take_engine, lambda: self.bulletin.tell("status", "windows"))
         self.keeper.load(settings.engine)
 
     @property
     def hub(self) -> Hub:
-        """EngineUnavailable while there is no model. No window is opened any more when all are being closed."""
+        """Raises EngineUnavailable while there is no model, and StoreUnavailable during shutdown."""
         if self.is_ending:
             raise StoreUnavailable("The program is shutting down; nothing was done.")
         self.keeper.require_ready()
@@ -110,7 +110,7 @@ class Program:
         return [] if self._hub is None else self._hub.open_windows()
 
     def window(self, window_id: str) -> Window:
-        """The window of this id, opened if it is not."""
+        """The window with this id, which is opened if necessary."""
         for window in self.open_windows():
             if window.id == window_id:
                 return window
@@ -130,7 +130,7 @@ class Program:
             return feed
 
     def send(self, window: Window, work: TurnWork) -> int:
-        """Have the model do something in a window when its turn comes; gives how many are ahead."""
+        """Queue work that needs the model in a window; returns how many turns are ahead."""
         self.keeper.require_ready()
         self.feed(window)
 
@@ -138,7 +138,7 @@ class Program:
             window.use_defaults(self.settings.window)
             work(cancellation)
 
-        # Under the lock, so that whoever closes the windows of an engine knows of all their turns.
+        # Under the lock, so that closing an engine's windows covers all of their turns.
         with self._lock:
             if self._is_of_engine_before(window):
                 raise WindowBusy(
@@ -147,14 +147,14 @@ class Program:
             return self.turns.submit(window, work_as_set)
 
     def close_window(self, window: Window) -> None:
-        """Its reply is stopped; what lives in it lives again when it is opened."""
+        """Stop the window's reply and close it; its context is restored when it is opened again."""
         self._still(window)
         if self._hub is not None:
             self._hub.close_window(window)
         self._forget(window.id)
 
     def delete_window(self, window_id: str) -> None:
-        """One that is not open is neither read nor does it need the model, so it may be damaged."""
+        """A closed window is neither read nor needs the model, so it may be damaged."""
         for window in self.open_windows():
             if window.id == window_id:
                 self._still(window)
@@ -167,7 +167,7 @@ class Program:
         self._forget(window_id)
 
     def use_settings(self, settings: Settings) -> bool:
-        """Windows go by them at once, or once they are done with what they do. True if they make the model load."""
+        """Idle windows use the settings at once, busy ones from their next turn. True if this loads another model."""
         self.settings = settings
         self.memory.use_embedder(settings.embedder)
         if self._hub is not None:
@@ -176,13 +176,13 @@ class Program:
             try:
                 window.use_defaults(settings.window)
             except WindowBusy:
-                continue  # before its next turn
+                continue  # it takes them before its next turn
         is_loading = self.keeper.load(settings.engine)
         self.bulletin.tell("status", "windows")
         return is_loading
 
     def close(self) -> None:
-        """Stops what is under way, and waits until it is kept; then until the memory has nothing under way."""
+        """Stop all work, wait until it is saved, and then until the memory is idle."""
         self.is_ending = True
         self.turns.close()
         self.keeper.stop()
@@ -199,7 +199,7 @@ class Program:
         self.memory.close()
 
     def _take_engine(self, engine: Engine) -> None:
-        """Windows of the engine before are closed; they open again with the new one when somebody looks."""
+        """Close the windows of the previous engine; they open again with the new one when somebody views them."""
         hub = Hub(engine, self.memory, self.settings.window, self._sizes, toolbox=self.tools.chat)
         with self._lock:
             old, self._hub = self._hub, hub
@@ -222,7 +222,7 @@ class Program:
         return self._hub is not None and window.engine is not self._hub.engine
 
     def lose_engine(self, error: EngineUnavailable) -> None:
-        """Somebody found that it does not answer."""
+        """Report that the engine does not respond."""
         self.keeper.lost(error)
 
     def _still(self, window: Window) -> None:

@@ -1,4 +1,4 @@
-"""News of the whole program: only the newest word of each kind counts, so that nobody can fall behind."""
+"""News about the whole program. Only the latest news of each kind counts, so that listeners cannot fall behind."""
 
 import threading
 import time
@@ -28,11 +28,11 @@ class StatusBroadcast:
         self.wakeups.wake()
 
     def number_of(self, kind: NewsKind) -> int:
-        """That of the last word of this kind; 0 if there was none."""
+        """The number of the latest news of this kind; 0 if there was none."""
         with self._lock:
             return self._numbers.get(kind, 0)
 
     def since(self, number: int) -> list[tuple[int, NewsKind]]:
-        """What is new after `number`, oldest first."""
+        """The kinds with news after `number`, oldest first."""
         with self._lock:
             return sorted((told, kind) for kind, told in self._numbers.items() if told > number)

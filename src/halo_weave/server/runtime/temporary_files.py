@@ -1,6 +1,7 @@
-"""Files on their way in or out, in a folder of this process beside the memory, readable by its owner alone.
+"""Temporary files for uploads and downloads, in a per-process folder beside the memory that only its owner can read.
 
-The process holds a lock in its folder, which the operating system frees when it dies; the next start sweeps the folder.
+The process holds a lock in its folder, which the operating system releases when the process dies. The next start then
+removes the folder.
 """
 
 import os
@@ -19,7 +20,7 @@ _PATIENCE_S = 10.0
 
 
 class TemporaryFiles:
-    """`parent` is shared by all processes with this memory. What is left in the folder goes with `close`."""
+    """All processes that use this memory share `parent`. `close` removes what is left in the folder of this process."""
 
     def __init__(self, parent: Path) -> None:
         self._parent = parent
@@ -30,7 +31,7 @@ class TemporaryFiles:
                 _sweep(parent)
 
     def new_file(self, suffix: str = "") -> Path:
-        """An empty file, which is the caller's to remove."""
+        """An empty file, which the caller removes."""
         handle, name = tempfile.mkstemp(suffix=suffix, dir=self._opened())
         os.close(handle)
         return Path(name)
@@ -54,7 +55,7 @@ class TemporaryFiles:
 
 @contextmanager
 def _alone(parent: Path) -> Iterator[None]:
-    """No folder is swept between being made and being locked."""
+    """Prevents a sweep between the creation and the locking of a folder."""
     with closing(FileLock(parent / _LOCK_FILE, _PATIENCE_S)) as lock, lock.held():
         yield
 
@@ -67,7 +68,7 @@ def _sweep(parent: Path) -> None:
 
 
 def _is_left(folder: Path) -> bool:
-    """Whether the process died that made it; where files cannot be locked, nobody knows."""
+    """Whether the process that created the folder has died; False where files cannot be locked."""
     handle = os.open(folder / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         return try_lock(handle)

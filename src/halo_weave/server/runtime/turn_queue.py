@@ -1,7 +1,7 @@
-"""One model, many windows: replies one after another, the windows taking turns.
+"""Runs replies one at a time, because there is one model for many windows.
 
-A window has at most one reply waiting or under way, so the order in which they ask is fair: who has just been answered
-asks behind all others.
+A window has at most one reply waiting or in progress, so first come, first served is fair: a window that has just been
+answered queues behind all others.
 """
 
 import threading
@@ -19,7 +19,7 @@ TurnWork = Callable[[Cancellation], object]
 
 
 class _Entry:
-    """A turn from its place in the queue to its end, with the cancellation that ends it wherever it is."""
+    """A turn from queueing to completion, with a cancellation that stops it at any point."""
 
     def __init__(self, window: Window, work: TurnWork) -> None:
         self.window = window
@@ -28,7 +28,7 @@ class _Entry:
 
 
 class TurnQueue:
-    """May be used from any thread. `on_change` hears that a reply begins or ends, `on_lost` that an engine is away."""
+    """Thread-safe. `on_change` is called when a reply starts or ends, `on_lost` when an engine does not respond."""
 
     def __init__(self, on_change: Callable[[], None], on_lost: Callable[[EngineUnavailable], None]) -> None:
         self._on_change = on_change
@@ -41,13 +41,13 @@ class TurnQueue:
         self._thread.start()
 
     def __len__(self) -> int:
-        """How many wait."""
+        """Number of waiting turns."""
         return len(self._waiting)
 
     def submit(self, window: Window, work: TurnWork) -> int:
-        """Have something done that needs the model; gives how many are ahead. What fails is told in the window.
+        """Queue work that needs the model; returns how many turns are ahead. Errors are reported in the window.
 
-        The work is given the turn's cancellation, which `stop` cancels.
+        The work receives the turn's cancellation, which `stop` cancels.
         """
         entry = _Entry(window, work)
         with self._changed:
@@ -60,13 +60,13 @@ class TurnQueue:
             self._waiting.append(entry)
             place = len(self._waiting) - 1 + (self._running is not None)
             self._changed.notify_all()
-            # Told under the lock, so that places are told in the order in which they change.
+            # Reported under the lock, so that places are reported in the order in which they change.
             if place:
                 window.log.tell("queue", place=place)
             return place
 
     def place(self, window: Window) -> int | None:
-        """How many are ahead of a window that waits; None if it does not wait."""
+        """How many turns are ahead of a waiting window; None if it is not waiting."""
         with self._changed:
             ahead = int(self._running is not None)
             for number, entry in enumerate(self._waiting):
@@ -79,12 +79,12 @@ class TurnQueue:
             return self._find(window) is not None
 
     def wait_until_over(self, window: Window, seconds: float) -> bool:
-        """Wait until a window has nothing waiting or under way; False if the time ends first."""
+        """Wait until a window has no turn waiting or in progress; False on timeout."""
         with self._changed:
             return self._changed.wait_for(lambda: self._find(window) is None, seconds)
 
     def stop(self, window: Window) -> None:
-        """Give up a place, or end the reply under way; does nothing if there is neither."""
+        """Remove the window's turn from the queue, or stop its reply in progress; does nothing if there is neither."""
         with self._changed:
             entry = self._find(window)
             is_waiting = entry is not None and entry is not self._running
@@ -100,7 +100,7 @@ class TurnQueue:
             self._tell_places()
 
     def close(self) -> None:
-        """Ends the reply under way, and waits until it is kept; who waits is told that nothing was sent."""
+        """Stop the reply in progress and wait until it is saved; report to waiting windows that nothing was sent."""
         with self._changed:
             self._is_closed = True
             given_up = list(self._waiting)
@@ -133,7 +133,7 @@ class TurnQueue:
                 if not self._waiting:
                     return
                 entry = self._running = self._waiting.popleft()
-                # First, so that who follows the window never takes it for idle in between.
+                # Report the status first, so that a follower never sees the window as idle in between.
                 entry.window.log.tell("status", text="beginning")
                 entry.window.log.tell("queue", place=None)
             try:

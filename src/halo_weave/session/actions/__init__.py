@@ -1,1 +1,1 @@
-"""What a person can do beside sending a message: pin, resurrect, delete, edit, capture, have the model reflect."""
+"""The actions of a person other than sending a message: pin, resurrect, delete, edit, capture, ask to reflect."""

@@ -1,6 +1,6 @@
-"""What a person can do to what was said: pin, resurrect, merge, delete, undo, edit, and have it said again.
+"""A person's actions on the conversation: pin, resurrect, merge, delete, undo, edit and regenerate.
 
-Nothing here is lost: what is deleted or superseded is only marked so, and can be undeleted.
+Nothing is lost here: deleted or superseded text is only marked as such and can be undeleted.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,18 +23,18 @@ from halo_weave.weave.context import LiveChunk
 from halo_weave.weave.living import ANCHOR, TurnKey, turn_of
 
 MERGED = "window"
-"""The origin of merges in the memory's record."""
+"""The origin of merges in the memory's audit log."""
 
 
 class Deletion(NamedTuple):
-    """What went; `question` is the text that is handed back if it was the newest answer."""
+    """The deleted keys; `question` is the text of the question if the newest answer was deleted."""
 
     keys: tuple[ChunkKey, ...]
     question: str | None = None
 
 
 def pin(window: Window, key: ChunkKey) -> None:
-    """Keep a living chunk from being buried, and let it shine as if it were new."""
+    """Protect a living chunk from burial, and make it as bright as new text."""
     with window.working("pinning"):
         apply_external_changes(window)
         chunk = _living(window, key)
@@ -56,7 +56,7 @@ def unpin(window: Window, key: ChunkKey) -> None:
 
 
 def resurrect(window: Window, key: ChunkKey) -> None:
-    """Bring back any chunk of the memory by hand: at full brightness, pinned, with its anchors."""
+    """Bring back any chunk of the memory by hand: at full brightness, pinned, and with its anchors."""
     with window.working("resurrecting"):
         apply_external_changes(window)
         dormant = window.life.dormant(resurrection.group_keys(key), {})
@@ -72,7 +72,7 @@ def resurrect(window: Window, key: ChunkKey) -> None:
 
 
 def merge(window: Window, key: ChunkKey) -> ChunkKey:
-    """Make a chunk one with the one before it in its turn; gives the key of both."""
+    """Merge a chunk with the previous chunk of its turn; returns the key of the merged chunk."""
     with window.working("merging"):
         apply_external_changes(window)
         before = [one for one in chunks_of(window, turn_of(key)) if one.key.index < key.index]
@@ -88,10 +88,10 @@ def merge(window: Window, key: ChunkKey) -> ChunkKey:
 
 
 def delete(window: Window, key: ChunkKey, *, exchange: bool = False) -> Deletion:
-    """Delete a chunk for all windows, or the whole `exchange` that it belongs to.
+    """Delete a chunk for all windows, or with `exchange` the whole exchange that it belongs to.
 
-    The opening of a question takes its exchange with it in any case, and so does the last chunk that is left of the
-    newest answer. Any other chunk goes alone. If the newest answer goes, its question is handed back.
+    Deleting the opening of a question, or the last remaining chunk of the newest answer, always deletes the whole
+    exchange. Any other chunk is deleted alone. If the newest answer is deleted, its question is returned.
     """
     with window.working("deleting"):
         apply_external_changes(window)
@@ -110,7 +110,7 @@ def delete(window: Window, key: ChunkKey, *, exchange: bool = False) -> Deletion
 
 
 def undelete(window: Window, keys: Sequence[ChunkKey]) -> None:
-    """Take a deletion back. What lived here when it was deleted lives again as it was, unless that is long ago."""
+    """Undo a deletion. Chunks that lived here return as they were, unless many deletions have followed."""
     with window.working("undeleting"):
         apply_external_changes(window)
         window.memory.undelete(keys, DELETED)
@@ -128,14 +128,14 @@ def undelete(window: Window, keys: Sequence[ChunkKey]) -> None:
 
 
 def regenerate(window: Window, *, cancellation: Cancellation | None = None) -> Reply:
-    """Have the newest question answered anew; the earlier answer is superseded."""
+    """Answer the newest question again; the earlier answer is superseded."""
     with working(window, "answering", cancellation) as cancellation:
         newest = window.newest
         return _ask_again(window, None if newest is None else newest.turn_user, None, cancellation)
 
 
 def edit_question(window: Window, turn: int, text: str, *, cancellation: Cancellation | None = None) -> Reply:
-    """Ask in other words; the earlier exchange is superseded."""
+    """Ask a question in other words; the earlier exchange is superseded."""
     with working(window, "answering", cancellation) as cancellation:
         if not text.strip():
             raise InputError("The message is empty; nothing was changed.")
@@ -143,9 +143,9 @@ def edit_question(window: Window, turn: int, text: str, *, cancellation: Cancell
 
 
 def edit_reply(window: Window, turn: int, text: str) -> int:
-    """Put other words in the place of the newest reply, without asking the model; gives the turn of it from now on.
+    """Replace the newest reply without asking the model; returns the turn of the new reply.
 
-    Question and reply are written anew, and the earlier exchange is superseded.
+    Question and reply are both written again, and the earlier exchange is superseded.
     """
     with window.working("being edited"):
         apply_external_changes(window)
@@ -157,7 +157,7 @@ def edit_reply(window: Window, turn: int, text: str) -> int:
 
 
 def _delete_exchange(window: Window, turn: int) -> tuple[ChunkKey, ...]:
-    """After it the one before is the newest, to be gone on with."""
+    """Delete an exchange; the previous one becomes the newest and can be continued."""
     keys = delete_exchange(window, turn, DELETED)
     if window.newest is None:
         window.set_newest(_latest_of(window.life.context))
@@ -166,7 +166,7 @@ def _delete_exchange(window: Window, turn: int) -> tuple[ChunkKey, ...]:
 
 
 def _ask_again(window: Window, turn: int | None, text: str | None, cancellation: Cancellation) -> Reply:
-    """The question of this turn, in other words if there are any, in the place of its exchange."""
+    """Ask the question of this turn again, with the new text if there is one, in place of the old exchange."""
     question = [] if turn is None else chunks_of(window, TurnKey(turn, "user"))
     if not question:
         raise InputError(f"The window {window.name} does not have this question; nothing was asked.")
@@ -174,8 +174,8 @@ def _ask_again(window: Window, turn: int | None, text: str | None, cancellation:
 
 
 def _latest_of(chunks: Iterable[LiveChunk]) -> Newest | None:
-    """The newest exchange of these, without positions to go on at: those may be another's by now."""
-    own = [chunk for chunk in chunks if not chunk.returned]  # what returned may be another window's
+    """The newest of these exchanges, without free positions: other text may have taken those since."""
+    own = [chunk for chunk in chunks if not chunk.returned]  # a returned chunk may be from another window
     turn = max((chunk.key.turn for chunk in own if chunk.key.role == "user"), default=None)
     if turn is None:
         return None

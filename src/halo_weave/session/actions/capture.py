@@ -1,6 +1,6 @@
-"""Writes what the model saw and looked at to a folder, for study; `weave.captured` reads it.
+"""Writes what the model reads and attends to into a folder, for study; `weave.captured` reads it.
 
-A capture that fails, because the disk is full or the folder is gone, ends by itself and leaves the chat alone.
+If a capture fails, for example because the disk is full or the folder is gone, it ends without disturbing the chat.
 """
 
 import threading
@@ -23,7 +23,7 @@ from halo_weave.weave.captured import ATTENTION_FILE, FORMAT, HEADER_FILE, INDEX
 from halo_weave.weave.layout import Layout
 
 _LEFT_OUT = ("token", "brightness", "status")
-"""Events that say nothing which the steps do not."""
+"""Events that add nothing to the recorded steps."""
 
 
 def start_capture(window: Window, folder: Path) -> "Capture":
@@ -46,7 +46,7 @@ def stop_capture(window: Window) -> None:
 
 
 class Capture:
-    """Begins a folder; `finish` ends it. May be asked to note from one thread and finished from another."""
+    """Creates the folder; `finish` closes it. One thread may record while another one calls `finish`."""
 
     def __init__(self, window: Window, folder: Path) -> None:
         self._window = window
@@ -78,7 +78,7 @@ class Capture:
             raise InputError(f"Cannot write the capture to {folder}: {error.strerror}.") from error
 
     def note_context(self, layout: Layout) -> None:
-        """What the model reads before it writes."""
+        """Record the context that the model reads before it writes."""
         self._note(
             {
                 "kind": "context",
@@ -98,7 +98,7 @@ class Capture:
         )
 
     def note_step(self, word: Word | None, attention: Attention | None) -> None:
-        """A token of the reply, or none with the step that ended it, and what the model looked at to choose it."""
+        """Record a token of the reply (None for the step that ended it) and the attention that chose it."""
         row = b"" if attention is None else np.asarray(attention, dtype="<f2").tobytes()
         self._note(
             {
@@ -131,7 +131,7 @@ class Capture:
 
     def _write(self, record: dict[str, Any], row: bytes) -> OSError | None:
         try:
-            # The row first: an index entry never points behind the end.
+            # Write the row first, so that an index entry never points past the end of the file.
             if row:
                 self._attention.write(row)
                 self._attention.flush()
@@ -151,4 +151,4 @@ class Capture:
                 try:
                     file.close()
                 except OSError:
-                    continue  # what could not be written was told already
+                    continue  # the failed write was already reported

@@ -1,4 +1,4 @@
-"""Captures that hold the words of forgotten chunks: they go as a whole, since their steps depend on each other."""
+"""Removes captures that contain forgotten chunks, as a whole, because the steps of a capture depend on each other."""
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,10 +12,10 @@ from halo_weave.weave.captured import INDEX_FILE
 
 
 def remove_captures_with(chunks: Sequence[Chunk], folder: Path) -> list[Path]:
-    """Remove every capture in this folder that has a word of these chunks; gives the folders that went.
+    """Remove every capture in this folder that contains words of these chunks; returns the removed folders.
 
-    A capture is of no one memory, so that it is the words that tell, and not the positions alone. One with a line that
-    cannot be read may have them, and goes too. OSError if one cannot be removed.
+    A capture is not tied to one memory, so the words themselves must match, not only their positions. A capture with an
+    unreadable line may contain them, so it is removed too. Raises OSError if a capture cannot be removed.
     """
     if not chunks:
         return []
@@ -67,7 +67,7 @@ def _part_has_any(part: object, words: _Words) -> bool:
 
 
 def _parts(value: Any) -> Iterator[object]:
-    """The value and everything in it."""
+    """The value and all values nested in it."""
     yield value
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
     for one in inner:

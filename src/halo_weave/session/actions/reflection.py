@@ -1,4 +1,4 @@
-"""Reflection: after a while of silence the model sums up its context, and the memory keeps that like all else."""
+"""Reflection: after a pause the model summarises its context, and the memory stores the summary like other text."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -12,12 +12,12 @@ from halo_weave.session.window.window import Window
 from halo_weave.system.background import BackgroundThread
 
 MARK = "reflection"
-"""The entry of a chunk's metadata that marks question and answer."""
+"""The metadata entry that marks the question and the answer of a reflection."""
 AFTER_MESSAGES = 6
-"""Messages since the last reflection before the next one is due."""
+"""Minimum number of messages between two reflections."""
 _LOOK_EVERY_S = 5.0
 CarryOut = Callable[[Window, Callable[[Cancellation], object]], object]
-"""Has something done in a window, now or later, with the cancellation it gives; a HaloError if it cannot be."""
+"""Runs work in a window, now or later, and passes it a cancellation; raises HaloError if that is not possible."""
 _log = logging.getLogger(__name__)
 
 
@@ -34,7 +34,7 @@ def is_due(window: Window) -> bool:
 
 
 def reflect(window: Window, *, cancellation: Cancellation | None = None) -> Reply:
-    """Ask for the summary now, as a message like any other that is marked."""
+    """Ask for the summary now, in a message that is marked but otherwise like any other."""
     with working(window, "answering", cancellation) as cancellation:
         reply = ask(window, window.settings.reflection.prompt, {MARK: True}, cancellation)
         window.note_reflection()
@@ -43,7 +43,7 @@ def reflect(window: Window, *, cancellation: Cancellation | None = None) -> Repl
 
 
 class Reflecting:
-    """Looks after all open windows in a thread of its own, which also does the work unless `carry_out` has it done."""
+    """Watches all open windows in its own thread, which also runs the reflections unless `carry_out` does."""
 
     def __init__(self, open_windows: Callable[[], Iterable[Window]], carry_out: CarryOut | None = None) -> None:
         self._open_windows = open_windows
@@ -53,7 +53,7 @@ class Reflecting:
         self._thread.start()
 
     def close(self) -> None:
-        """Ends a summary that this thread is at."""
+        """Stop the thread, and cancel a summary that it is running."""
         self._end.cancel()
         self._thread.give_up()
         self._thread.join()
@@ -69,13 +69,13 @@ class Reflecting:
             try:
                 reflect(window, cancellation=cancellation)
             except WindowBusy:
-                return  # somebody has begun to speak
+                return  # the user has sent a message in the meantime
             except HaloError as error:
-                window.note_reflection()  # not again before there is more to say
+                window.note_reflection()  # so that it is not tried again before there are more messages
                 _log.warning("The window %s could not be summarised: %s", window.name, error)
                 raise
 
         try:
             self._carry_out(window, work)
         except HaloError:
-            return  # told already; or the model is away, or the window has a turn waiting: later, then
+            return  # already logged; or the model is not available or the window has a turn waiting: try later

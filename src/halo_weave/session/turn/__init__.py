@@ -1,1 +1,1 @@
-"""One message and its reply, step by step; `turn` has the steps in their order."""
+"""One message and its reply, step by step; `turn` has the steps in order."""

@@ -1,4 +1,4 @@
-"""Room in the context for what is about to be said; what cannot have it is refused before anything is changed."""
+"""Checks and makes space in the context for new text; text that cannot fit is rejected before anything changes."""
 
 from collections.abc import Collection
 from datetime import datetime
@@ -13,7 +13,7 @@ from halo_weave.weave.pruning import PruningPlan
 
 
 class TokenisedText(NamedTuple):
-    """A text in the tokens of one engine."""
+    """A text and its tokens for one engine."""
 
     text: str
     tokens: list[Token]
@@ -21,14 +21,14 @@ class TokenisedText(NamedTuple):
 
 
 class Room(NamedTuple):
-    """So many tokens may live beside what is about to be said; `plan` is what leaves for that."""
+    """`tokens` is how many may live beside the new text and the reply; `plan` is the pruning that this requires."""
 
     tokens: int
     plan: PruningPlan
 
 
 def tokenised(window: Window, text: str | TokenisedText, *, name: str = "message", done: str = "sent") -> TokenisedText:
-    """Refused, in words that say that nothing was `done`, if it is empty or no text."""
+    """Tokenise a text. Raises InputError, which says that nothing was `done`, if it is empty or not valid Unicode."""
     if isinstance(text, TokenisedText):
         if text.engine is window.engine:
             return text
@@ -43,21 +43,21 @@ def tokenised(window: Window, text: str | TokenisedText, *, name: str = "message
 
 
 def new_tokens(window: Window, tokens: list[Token], time: datetime) -> int:
-    """What a message adds to the context before the reply begins."""
+    """The number of tokens that a message adds to the context before the reply starts."""
     frames = window.life.frames
     question = len(frames.opening("user", time, follows_gap=False)) + len(frames.closing("user", time))
     return question + len(tokens) + len(frames.opening("assistant", time, follows_gap=False))
 
 
 def require_room(window: Window, text: str) -> TokenisedText:
-    """Refuse what could not be sent right now; gives it ready to be sent."""
+    """Reject a message that could not be sent now; otherwise return it tokenised."""
     message = tokenised(window, text)
     plan_room(window, new_tokens(window, message.tokens, window.clock()))
     return message
 
 
 def require_room_for_both(window: Window, question: list[Token], reply: list[Token], time: datetime) -> None:
-    """Refuse an exchange that could not live beside what is pinned."""
+    """Reject an exchange that does not fit beside the pinned chunks."""
     frames, usable = window.life.frames, window.usable_tokens
     new = new_tokens(window, question, time) + len(reply) + len(frames.closing("assistant", time))
     plan = window.life.plan_pruning(max(1, usable - new), current=frozenset())
@@ -72,8 +72,8 @@ def require_room_for_both(window: Window, question: list[Token], reply: list[Tok
 def plan_room(
     window: Window, new: int, *, current: Collection[TurnKey] = (), without: Collection[TurnKey] = ()
 ) -> Room:
-    """Room for so many new tokens and the longest reply, once the turns `without` are gone; nothing of the `current`
-    turns leaves. Refused if that is not enough."""
+    """Plan space for this many new tokens and the longest reply, with the turns in `without` removed. Chunks of the
+    `current` turns stay. Raises InputError if the space is not enough."""
     usable, longest = window.usable_tokens, window.settings.generation.max_tokens
     frames = window.life.frames
     tokens = usable - new - longest - len(frames.closing("assistant", window.clock()))
@@ -90,17 +90,17 @@ def plan_room(
 
 
 def make_room(window: Window, room: Room, current: Collection[TurnKey] = ()) -> None:
-    """Carry out what was planned, and hold the `current` turns from now on."""
+    """Carry out the plan, and protect the `current` turns from now on."""
     window.life.hold(current)
     if room.plan.burials:
         burials = len(room.plan.burials)
         window.log.tell("notice", text=f"The context is full: {burials} chunks were archived to make room.")
         window.life.carry_out(room.plan)
-        window.life.prune(room.tokens)  # dates at gaps are no part of the plan, and may need a little more
+        window.life.prune(room.tokens)  # the plan ignores dates at gaps, which may need a little more
 
 
 def prune_to_budget(window: Window) -> None:
-    """Saves the window too."""
+    """Prune to the budget and save the window."""
     held_by = window.life.prune(window.budget)
     if held_by is not None:
         window.log.tell("notice", text=str(held_by))

@@ -1,4 +1,4 @@
-"""The model writes: each step shown, scored and noted down."""
+"""Runs the model, and shows, scores and journals each step."""
 
 import time as clocks
 from base64 import b64encode
@@ -19,11 +19,11 @@ from halo_weave.weave.layout import Layout, OpenTurn
 
 _DIGEST_EVERY_S = 0.25
 Ending = FinishReason | Literal["failed", "interrupted", "tool"]
-"""At `tool` the model waits for the result of a call."""
+"""With `tool`, the model waits for the result of a tool call."""
 
 
 class GeneratedReply:
-    """What came of a generation; `failure` is what ended it, if anything did."""
+    """The result of a generation; `failure` is the error that ended it, if any."""
 
     def __init__(self, ending: Ending = "stopped") -> None:
         self.words: list[Word] = []
@@ -36,7 +36,7 @@ class GeneratedReply:
 
 
 class Generation:
-    """One generation behind a layout, which the model reads first."""
+    """One generation after a layout, which the model reads first."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Generation:
         shining: BrightnessTracker,
         hear: Callable[[str], bool],
     ) -> None:
-        """`hear` is given the text of each step, and says whether the model is to stop for the sake of a tool."""
+        """`hear` receives the text of each step and returns whether the model must stop for a tool call."""
         self._turn = turn
         self._window = turn.window
         self._figures = turn.figures
@@ -65,12 +65,12 @@ class Generation:
         is_called = False
         try:
             self._read()
-            # A call of a tool ends this generation, and not the turn.
+            # A tool call ends this generation but not the turn, hence a linked cancellation.
             with linked(self._turn.cancellation) as ended:
                 steps = window.engine_context.generate(settings, self._places(), cancellation=ended)
                 for step in self._timed(steps):
                     if is_called:
-                        continue  # what comes until the engine has stopped was not said
+                        continue  # discard what the engine still produces until it stops
                     is_called = self._take(step)
                     if is_called:
                         ended.cancel()
@@ -117,13 +117,13 @@ class Generation:
             yield step
 
     def _take(self, step: Step) -> bool:
-        """True if the model has called a tool with it."""
+        """Process a step; True if it completes a tool call."""
         window, written = self._window, self.written
         if step.attention is not None or step.token_id is not None:
             self._shining.observe(step.attention)
         written.ending = step.finish_reason or written.ending
         word: Word | None = None
-        # The sign with which the model ends its turn gives way to the closing of the chat template.
+        # The model's end-of-turn token is dropped: the chat template's closing replaces it.
         if step.token_id is not None and step.finish_reason != "end":
             word = Word(self._positions.at(len(written.words)), step.token_id, step.text)
             if not self._figures.first_token_s:
@@ -143,7 +143,7 @@ class Generation:
 
 
 def digest(shining: BrightnessTracker) -> dict[str, Any]:
-    """Brightness and latest attention of all living words in order, in base64."""
+    """Brightness and latest attention of all living tokens in order, as base64."""
     return {
         "brightness": b64encode(shining.word_brightness()).decode(),
         "attention": b64encode(shining.word_attention()).decode(),

@@ -1,4 +1,4 @@
-"""What of the memory should return for a message: found by the search, planned by `weave.resurrection`."""
+"""Decides which text returns from the memory for a message: the search finds it, `weave.resurrection` plans it."""
 
 from halo_weave.engine.cancellation import Cancellation
 from halo_weave.errors import EngineError, EngineStopped
@@ -22,9 +22,9 @@ def plan_recall(
     is_restrained: bool = True,
     cancellation: Cancellation | None = None,
 ) -> ResurrectionPlan:
-    """Only what stands before the message's own position: what others say meanwhile comes later.
+    """Only chunks before the message's own position may return, not what other windows say in the meantime.
 
-    Without restraint, what the search finds returns whether it is needed or not. Nothing returns once it is cancelled.
+    Without restraint, everything that the search finds may return, needed or not. After a cancellation nothing returns.
     """
     if not window.settings.weave.resurrection or budget <= 0:
         return NOTHING
@@ -65,7 +65,7 @@ def candidate_of(hit: Hit) -> Candidate:
 
 
 def with_preview(window: Window, message: str, tokens: list[Token], cancellation: Cancellation) -> str:
-    """The message and what the model would begin to answer, if that is wished for."""
+    """The message and, if the setting is on, the first words of the model's likely reply."""
     if not window.settings.preview.is_on:
         return message
     try:

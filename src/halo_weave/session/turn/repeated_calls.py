@@ -1,7 +1,7 @@
-"""Calls that the model only repeats from what it was given to read.
+"""Detects tool calls that the model only repeats from its input.
 
-Whoever writes a message, a text that is pasted into one, and what a tool brings back must not decide what is carried
-out: a call counts as the model's own only if it does not stand, tags and all, in what others said.
+Neither the author of a message, nor text pasted into one, nor a tool result may decide which calls are run. A call
+counts as the model's own only if it does not appear, including its tags, in text from others.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ _TAGS = ("tool", "tool_call")
 
 
 def is_repeated(call: FoundCall, chunks: Iterable[LiveChunk], tool_mark: str) -> bool:
-    """Whether it stands in a user's or a tool's chunks. White space does not matter, nor do the marks of code."""
+    """Whether the call appears in a user's or a tool's chunks. White space is ignored, and code blocks count too."""
     given = _bare("".join(chunk.text for chunk in chunks if chunk.key.role == "user" or tool_mark in chunk.marks))
     content = _bare(call.text)
     return any(f"<{tag}>{content}</{tag}>" in given for tag in _TAGS)

@@ -1,4 +1,4 @@
-"""The context of a saved memory, woven into the window at its old places."""
+"""Brings the context of a saved memory back into the window, at its original positions."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,16 +12,16 @@ from halo_weave.weave.living import TurnKey
 from halo_weave.weave.resurrection import Candidate, ResurrectionPlan
 
 _RECENT_TURNS = 4
-"""So many of the latest turns are not buried to make room."""
+"""Number of latest turns that are never buried to make space."""
 _LARGEST_SHARE = 2
-"""What is woven in takes no more than the usable context divided by this."""
+"""Returning chunks take at most the usable context divided by this number."""
 
 
 def weave_in(window: Window, snapshot: Sequence[SnapshotChunk], cause: str, *, reserved: int) -> None:
-    """Let the chunks of a snapshot live again, the nearest first; `reserved` tokens are left for the reply.
+    """Revive the chunks of a snapshot, the most similar first, and leave `reserved` tokens for the reply.
 
-    What is dim is buried for them, but nothing of the latest turns. Chunks that were merged since come as what they are
-    part of now; those that this memory does not have are told of.
+    Low-ranked chunks are buried to make space, but none of the latest turns. If a chunk has been merged since, the
+    merged chunk returns. A notice reports chunks that are not in this memory.
     """
     sources = [(one, source) for one in snapshot if (source := _source(window, one)) is not None]
     if len(sources) < len(snapshot):
@@ -40,8 +40,8 @@ def weave_in(window: Window, snapshot: Sequence[SnapshotChunk], cause: str, *, r
 
 
 def _source(window: Window, saved: SnapshotChunk) -> Chunk | None:
-    """What the memory has now of a chunk: itself, or the one that it was merged into. A memory that was imported may
-    name chunks that are others here."""
+    """The current form of a saved chunk: the chunk itself, or the one that it was merged into. The text must match too,
+    because in an imported memory the same key may name another chunk."""
     stored = window.memory.chunk(saved.key)
     candidates = [stored] if stored is not None else window.memory.chunks_of_turn(saved.key.turn)
     for one in candidates:
@@ -65,7 +65,7 @@ def _plan(window: Window, candidates: Sequence[Candidate], budget: int) -> Resur
 
 
 def _make_room(window: Window, tokens: int) -> None:
-    """Bury down to so many tokens, as far as that goes without the latest turns."""
+    """Bury chunks until this many tokens remain, as far as possible without the latest turns."""
     with window.life.also_holding(_latest(chunk.turn for chunk in window.life.context)):
         window.life.prune(max(1, tokens))
 

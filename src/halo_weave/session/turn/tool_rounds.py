@@ -1,8 +1,8 @@
-"""Calls of tools in a reply: heard while the model writes, carried out, and answered in the same turn.
+"""Tool calls in a reply: detected while the model writes, run, and answered within the same turn.
 
-A call counts when its closing tag is written; one that is left open is text. The result stands behind the call in
-chunks of its own that are marked as the tool's, so that nobody has to tell by the signs who said what. After so many
-calls the next one is refused, and the model ends its reply without another.
+A call counts once its closing tag is written; an unclosed call is plain text. The result follows the call in its own
+chunks, which metadata marks as the tool's, so that the source of a text never has to be guessed from the text itself.
+Once the limit of calls is reached, the next call gets an error as its result, and later ones are not detected.
 """
 
 import threading
@@ -33,7 +33,7 @@ _LONGEST_TOKEN = 32
 
 
 class ToolRounds:
-    """Those of one reply. Without a toolbox, or with tools switched off, it hears nothing."""
+    """The tool calls of one reply. Without a toolbox, or with tools switched off, none are detected."""
 
     def __init__(self, turn: TurnState) -> None:
         window = self._window = turn.window
@@ -47,7 +47,7 @@ class ToolRounds:
             self._parser.push("\n" if TOOL in chunk.marks else chunk.text)
 
     def hear(self, text: str) -> bool:
-        """What the model wrote; True if it has to wait for the result of a call."""
+        """Parse text that the model wrote; True if the model must wait for the result of a call."""
         if self._toolbox is None or self._count > self._settings.rounds:
             return False
         self._calls += [call for call in self._parser.push(text) if not self._is_repeated(call)]
@@ -64,11 +64,11 @@ class ToolRounds:
 
     @property
     def is_open(self) -> bool:
-        """Whether a call was begun and never closed."""
+        """Whether a call was opened but not closed."""
         return self._toolbox is not None and self._parser.is_open
 
     def carry_out(self) -> None:
-        """Do what was called for, and put the results behind it."""
+        """Run the detected calls, and append their results."""
         calls, self._calls = self._calls, []
         for call in calls:
             if self._turn.cancellation.is_cancelled:
@@ -92,7 +92,7 @@ class ToolRounds:
         window, turn, outcome = self._window, self._turn, called.outcome
         command = " ".join(call.text.split())
         most = self._most_tokens()
-        line = outcome.line[: most * _LONGEST_TOKEN]  # nobody waits for what is cut off anyway to be tokenised
+        line = outcome.line[: most * _LONGEST_TOKEN]  # tokenising the rest, which is cut off anyway, would waste time
         tokens = _result_tokens(window.engine, f"⚙️【{_short(command)}】→ {line}\n", most)
         told = {
             "name": called.asked.name if called.asked else "",
@@ -118,7 +118,7 @@ class ToolRounds:
         window.save()
 
     def _most_tokens(self) -> int:
-        """A result must leave room for the exchange itself and for what the model has to say of it."""
+        """The size limit of a result, which must leave space for the exchange itself and for the model's response."""
         window = self._window
         held = sum(len(chunk.tokens) for chunk in window.life.context if chunk.turn in window.life.current)
         room = window.usable_tokens - len(window.life.frames.beginning) - held
@@ -126,7 +126,7 @@ class ToolRounds:
 
 
 def _within(seconds: float, cancellation: Cancellation, work: Callable[[], Called]) -> Called:
-    """What the work gives, or an error if it takes too long or somebody stops the reply; then it ends by itself."""
+    """The result of the work, or an error if it times out or the reply is stopped; the work then ends on its own."""
     results: list[Called] = []
     is_over = threading.Event()
 
@@ -155,7 +155,7 @@ def _result_tokens(engine: Engine, text: str, most: int) -> Sequence[Token]:
         return tokens
     ending = engine.tokenize(" …\n")
     kept = tokens[: max(1, most - len(ending))]
-    while kept and not kept[-1].text:  # a part of a character
+    while kept and not kept[-1].text:  # part of a character
         kept = kept[:-1]
     return [*kept, *ending]
 
@@ -165,6 +165,6 @@ def _short(command: str) -> str:
 
 
 def _noted(arguments: dict[str, Any] | None) -> dict[str, Any] | None:
-    """What is kept of a call's arguments."""
+    """A call's arguments as they are recorded, shortened if they are long."""
     is_small = arguments is None or len(as_json(arguments)) <= NOTED_CHARACTERS
     return arguments if is_small else {"…": as_json(arguments)[:NOTED_CHARACTERS]}

@@ -1,4 +1,4 @@
-"""A turn under way: what its steps know, and what comes of it."""
+"""The state of a turn in progress, and its result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,10 +15,10 @@ from halo_weave.weave.living import TurnKey
 
 
 class Figures(msgspec.Struct):
-    """What a turn took. Seconds count from sending, but `after_reply_s`, which counts from the last token shown;
-    `engine_s` is what the model itself needed until then, `reading_s` its part before the first step.
+    """What a turn cost. Times are in seconds since sending, except `after_reply_s`, which starts at the last token
+    shown. `engine_s` is the model's own time up to then, and `reading_s` the part of it before the first step.
 
-    Where tools were called, all rounds count together; but `context`, `kept` and `restored` are the last one's.
+    With tool calls, the figures cover all rounds, except that `context`, `kept` and `restored` are those of the last.
     """
 
     context: int = 0
@@ -38,7 +38,7 @@ class Figures(msgspec.Struct):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """`ending` is why the model stopped writing."""
+    """`ending` is the reason why the model stopped writing."""
 
     turn: int
     text: str
@@ -48,8 +48,8 @@ class Reply(msgspec.Struct, frozen=True):
 
 @dataclass
 class TurnState:
-    """`said` is what the assistant has said so far, its tools included; `problem` is why brightness did not change in
-    some steps."""
+    """`said` is the assistant's text so far, including tool results; `problem` is why some steps did not change the
+    brightness."""
 
     window: Window
     user: TurnKey
@@ -72,15 +72,15 @@ class TurnState:
         return newest
 
     def tokens_left(self) -> int:
-        """Tokens that the model may still write."""
+        """Number of tokens that the model may still write."""
         return max(0, self.window.settings.generation.max_tokens - self.figures.generated)
 
     def tokens_reserved(self) -> int:
-        """Tokens that the rest of the reply may take up in the context, with its frame."""
+        """Number of tokens that the rest of the reply may take in the context, including its frame."""
         frames = self.window.life.frames
         opening = frames.opening("assistant", self.time, follows_gap=False)
         return self.tokens_left() + len(opening) + len(frames.closing("assistant", self.time))
 
     def metadata(self, marks: Mapping[str, Any] = {}) -> dict[str, object]:
-        """What is noted of a chunk of this turn that has these marks of its own."""
+        """The metadata of a chunk of this turn that also has these marks."""
         return metadata_of(self.window.id, self.window.engine.facts.name, {**self.marks, **marks})

@@ -1,4 +1,4 @@
-"""Words of a reply on their way into the memory and into what lives."""
+"""Writes the words of a reply to the memory and turns them into living chunks."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,9 +17,10 @@ def write_alive(
     earned: State | None = None,
     sizes: ChunkSizes | None = None,
 ) -> list[LiveChunk]:
-    """Chunks that are in the memory when this returns; with what their tokens have `earned`."""
+    """Living chunks that are in the memory when this returns; `earned` is the brightness state of their tokens."""
     window = turn.window
-    # Another process that opened this window meanwhile took it for cut off, and wrote what was noted down of it.
+    # Another process may have opened this window in the meantime, taken the reply for interrupted, and written the
+    # journalled part of it.
     answer = [entry.chunk for entry in window.memory.chunks_of_turn(turn.assistant.turn)]
     taken = {position for chunk in answer for position in range(chunk.first_position, chunk.end_position)}
     chunks = cut(

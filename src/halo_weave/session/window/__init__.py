@@ -1,1 +1,1 @@
-"""One window: its state and what is saved of it, its events and journal, and changes that come from elsewhere."""
+"""One window: its state and saved form, its events and journal, and changes made by others."""

@@ -1,11 +1,11 @@
-"""What was deleted, undeleted and merged in the memory, by whomever."""
+"""A cursor over the memory's audit log: deletions, undeletions, merges and other changes, whoever made them."""
 
 from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import AuditEntry
 
 
 class AuditCursor:
-    """Entries of the record of changes that came after the one numbered `seen`, or since this was last asked."""
+    """Returns the entries after number `seen`, each only once."""
 
     def __init__(self, memory: Memory, seen: int = 0) -> None:
         self._memory = memory

@@ -1,4 +1,4 @@
-"""What a window buried. It lies in the memory; here is only what changed since the window was saved last."""
+"""A window's burials. The saved ones are in the store; this holds only the changes since the last save."""
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,9 +12,9 @@ _PAGE = 1000
 
 
 class BurialLog(Mapping[ChunkKey, BurialRecord]):
-    """As if all were here. To go over all of them, or to count them, takes the longer the more there are.
+    """Behaves as if it held all burials. Iterating takes time proportional to their number, and so may counting.
 
-    `looking` is held while what is here and what lies in the memory are seen as one.
+    `looking` is the lock under which the saved burials and the unsaved changes are read as one.
     """
 
     def __init__(self, memory: Memory, window_id: str, looking: threading.RLock) -> None:
@@ -22,13 +22,13 @@ class BurialLog(Mapping[ChunkKey, BurialRecord]):
         self._window_id = window_id
         self._looking = looking
         self._changed: dict[ChunkKey, BurialRecord | None] = {}
-        """None for what is no longer buried."""
+        """None for a chunk that is no longer buried."""
 
     def __getitem__(self, key: ChunkKey) -> BurialRecord:
         return self.among([key])[key]
 
     def __iter__(self) -> Iterator[ChunkKey]:
-        """The newest first."""
+        """Newest first."""
         page = self.page(None, _PAGE)
         while page:
             yield from (burial.key for burial in page)
@@ -41,7 +41,7 @@ class BurialLog(Mapping[ChunkKey, BurialRecord]):
             return self._memory.window_store.count_burials(self._window_id) - len(saved) + added
 
     def among(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, BurialRecord]:
-        """Those of these chunks that are buried."""
+        """The burials of those chunks that are buried."""
         asked = dict.fromkeys(keys)
         with self._looking:
             unchanged = [key for key in asked if key not in self._changed]
@@ -50,7 +50,7 @@ class BurialLog(Mapping[ChunkKey, BurialRecord]):
         return {key: burial for key, burial in found.items() if burial is not None}
 
     def page(self, before: BurialPlace | None, limit: int) -> list[BurialRecord]:
-        """The newest first; go on before the last one's `place`."""
+        """A page of burials, newest first; pass the `place` of the last one as `before` to get the next page."""
         with self._looking:
             saved = self._memory.window_store.burials(self._window_id, before=before, limit=limit + len(self._changed))
             changed = dict(self._changed)
@@ -60,13 +60,13 @@ class BurialLog(Mapping[ChunkKey, BurialRecord]):
         return nlargest(limit, (*unchanged, *own), key=lambda burial: burial.place)
 
     def gaps(self, living: Sequence[int], *, keys: int = 0) -> list[BurialGap | None]:
-        """What is buried before each of these ascending positions, and behind the last; with its first `keys`."""
+        """The burials before each of these ascending positions and after the last, each with its first `keys` keys."""
         places = set(living)
         with self._looking:
             added = [burial for burial in self._changed.values() if burial is not None]
-            # What is not saved yet divides the gaps like what lives, so that an older burial of it does not count.
+            # Unsaved burials split the gaps as living chunks do, so that an older saved burial of one does not count.
             dividing = {burial.first_position: burial for burial in added if burial.first_position not in places}
-        # Nobody has to wait: what is saved meanwhile divides the gaps already.
+        # The lock is not needed here: burials that are saved in the meantime already split the gaps.
         bounds = sorted({*places, *dividing})
         saved = self._memory.window_store.burial_gaps(self._window_id, bounds, keys=keys)
         found: list[BurialGap | None] = [None]
@@ -83,14 +83,14 @@ class BurialLog(Mapping[ChunkKey, BurialRecord]):
             self._changed[burial.key] = burial
 
     def exhume(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, BurialRecord]:
-        """Let these be buried no longer; gives those that were."""
+        """Remove these chunks from the burials; returns those that were buried."""
         with self._looking:
             found = self.among(keys)
             self._changed.update(dict.fromkeys(found))
         return found
 
     def unsaved(self) -> tuple[list[BurialRecord], list[ChunkKey]]:
-        """What was buried since the window was saved last, and what no longer is."""
+        """The burials added and the keys removed since the last save."""
         buried = [burial for burial in self._changed.values() if burial is not None]
         return buried, [key for key, burial in self._changed.items() if burial is None]
 

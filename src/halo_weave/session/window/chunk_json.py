@@ -1,4 +1,4 @@
-"""Chunks in plain values, as events and states tell them. Numbers without a limit are decimal text."""
+"""Chunks as plain values, for events and states. Unbounded numbers are decimal text."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def chunk_to_json(chunk: LiveChunk) -> dict[str, Any]:
 
 
 def stored_chunk_to_json(chunk: Chunk) -> dict[str, Any]:
-    """A chunk that does not live."""
+    """A chunk that is not living."""
     return {
         "key": key_to_json(chunk.key),
         "position": text_of_number(chunk.first_position),

@@ -1,4 +1,4 @@
-"""How full a window is: its tokens by what keeps them there, and what leaves next."""
+"""How full a window's context is: its tokens by category, and the chunks that leave next."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from halo_weave.weave.context import LiveChunk
 from halo_weave.weave.pruning import Burial
 
 NEARLY_FULL = 0.75
-"""The share of what may live from which on it is told what leaves next: before that, it will be something else."""
+"""Share of the limit above which the next burials are reported; below it the prediction would be wrong."""
 
 
 def context_usage(window: Window) -> dict[str, Any]:
-    """`meter` adds up to the usable tokens, frames being counted as living. `next_keys` are the chunks that leave
-    first, none while there is much room; `next_to_bury` is their peak if brightness alone decides, otherwise None."""
+    """`meter` adds up to the usable tokens; frames count as living. `next_keys` are the chunks that leave first, empty
+    while there is plenty of space. `next_to_bury` is their highest peak if brightness alone decides, otherwise None."""
     life = window.life
     with life.lock:
         tokens = life.size()

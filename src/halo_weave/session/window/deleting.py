@@ -1,4 +1,4 @@
-"""What is deleted or superseded: marked so in the memory, and gone from the window that does it."""
+"""Deletes or supersedes chunks: marks them in the memory and removes them from the window."""
 
 from collections.abc import Sequence
 
@@ -8,11 +8,11 @@ from halo_weave.session.window.window import Window
 from halo_weave.weave.living import TurnKey
 
 DELETED, SUPERSEDED = "window", "superseded"
-"""Origins of deletions in the memory's record."""
+"""Origins of deletions in the memory's audit log."""
 
 
 def chunks_of(window: Window, turn: TurnKey) -> list[Chunk]:
-    """Those of a turn that are not deleted, in order."""
+    """The chunks of a turn that are not deleted, in order."""
     stored = (entry.chunk for entry in window.memory.chunks_of_turn(turn.turn))
     return [chunk for chunk in stored if chunk.key.role == turn.role and not chunk.deleted]
 
@@ -22,7 +22,7 @@ def text_of(chunks: Sequence[Chunk]) -> str:
 
 
 def delete_exchange(window: Window, turn: int, origin: str) -> tuple[ChunkKey, ...]:
-    """A question and its answer, by the turn of the question; gives the keys that went."""
+    """Delete a question and its answer, by the turn of the question; returns the deleted keys."""
     both = (*chunks_of(window, TurnKey(turn, "user")), *chunks_of(window, TurnKey(turn + 1, "assistant")))
     keys = tuple(chunk.key for chunk in both)
     window.memory.delete(keys, origin)

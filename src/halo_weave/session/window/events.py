@@ -1,4 +1,4 @@
-"""What a window tells: numbered events that any number of listeners follow, from now or from where they left off."""
+"""A window's numbered events, which any number of listeners follow from now on or from where they left off."""
 
 import threading
 from collections import deque
@@ -34,11 +34,11 @@ Kind = Literal[
 
 REMEMBERED = 4096
 REMEMBERED_BYTES = 4 * 1024 * 1024
-"""Of each window. Brightness of a large context is what takes most; a fresh state is smaller than much of it."""
+"""Limit per window. The brightness of a large context takes most of it, and a fresh state is soon smaller."""
 
 
 class Event(msgspec.Struct, frozen=True):
-    """`number` counts a window's events from 1 without a gap, as long as the window is open."""
+    """`number` counts a window's events from 1 without gaps, for as long as the window is open."""
 
     number: int
     kind: Kind
@@ -49,8 +49,8 @@ Listener = Callable[[Event], None]
 
 
 class EventLog:
-    """Keeps the latest events, up to a number and a size. Listeners wait for more; one that fell too far behind is told
-    to start again from the window's state.
+    """Keeps the latest events, limited in number and size. Listeners wait for more. A listener that is too far behind
+    must start again from the window's state.
     """
 
     def __init__(self, remembered: int = REMEMBERED, remembered_bytes: int = REMEMBERED_BYTES) -> None:
@@ -76,7 +76,7 @@ class EventLog:
 
     @property
     def remembered_bytes(self) -> int:
-        """About how much memory the events take."""
+        """Approximate memory use of the events in bytes."""
         with self._changed:
             return self._bytes
 
@@ -93,7 +93,7 @@ class EventLog:
         return event
 
     def listen(self, listener: Listener) -> None:
-        """From now on, tell of each event as it happens, in the thread of whoever makes it happen."""
+        """Call the listener with each event from now on, in the thread that causes the event."""
         with self._changed:
             self._listeners = (*self._listeners, listener)
 
@@ -102,23 +102,23 @@ class EventLog:
             self._listeners = tuple(one for one in self._listeners if one != listener)
 
     def since(self, number: int) -> list[Event] | None:
-        """All events after `number`; None if some of them are forgotten, or it was never reached."""
+        """All events after `number`; None if some are no longer kept, or if `number` is in the future."""
         with self._changed:
             return self._since(number)
 
     def remembered(self) -> list[Event]:
-        """All events that are not forgotten."""
+        """All events that are still kept."""
         with self._changed:
             return list(self._events)
 
     def wait(self, number: int, timeout_s: float | None = None) -> list[Event] | None:
-        """The same, once there are any; an empty list if none came in time or the log is closed."""
+        """Like `since`, but waits for at least one event; an empty list after a timeout or when the log is closed."""
         with self._changed:
             self._changed.wait_for(lambda: self._last != number or self._is_closed, timeout_s)
             return self._since(number)
 
     def follow(self, number: int) -> Iterator[Event]:
-        """Events after `number` as they come, until the log is closed or the listener has fallen too far behind."""
+        """Events after `number` as they occur, until the log is closed or the listener is too far behind."""
         while events := self.wait(number):
             yield from events
             number = events[-1].number
@@ -129,7 +129,7 @@ class EventLog:
             self._changed.notify_all()
 
     def _remember(self, event: Event, size: int) -> None:
-        """The newest is always kept, however large it is."""
+        """The newest event is always kept, whatever its size."""
         self._events.append(event)
         self._sizes.append(size)
         self._bytes += size
@@ -145,7 +145,7 @@ class EventLog:
 
 
 def _size(value: object) -> int:
-    """About how many bytes plain values take in memory, however deeply they are nested."""
+    """Approximate size in bytes of nested plain values."""
     total, waiting = 0, [value]
     while waiting:
         match waiting.pop():

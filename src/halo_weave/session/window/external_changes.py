@@ -1,4 +1,4 @@
-"""What others did to the memory meanwhile: what is deleted must not live on in any window; what is merged is one."""
+"""Applies changes that others made to the memory: deleted chunks leave the window, merged chunks become one."""
 
 from collections.abc import Collection, Iterable
 from itertools import chain
@@ -19,7 +19,7 @@ _TAKEN_BACK = "Its deletion was undone."
 
 
 def apply_external_changes(window: Window) -> None:
-    """Called before anything else is done to a window."""
+    """Called before every other operation on a window."""
     bring_up_to_date(window)
     take_news(window)
 
@@ -29,14 +29,14 @@ def take_news(window: Window) -> None:
     for key in _keys(entries, "merge"):
         join_merged(window, key)
     for turn in {turn_of(key) for key in _keys(entries, "forget")}:
-        _place_anew(window, turn)
+        _update_turn_start(window, turn)
     _drop_gone(window, entries)
     if undeleted := _keys(entries, "undelete"):
         _take_back(window, undeleted)
 
 
 def join_merged(window: Window, gone: ChunkKey) -> None:
-    """Make the living chunks of a turn those that it has now that one is gone; tokens keep what they earned."""
+    """Update the living chunks of a turn after the chunk `gone` was merged; tokens keep their brightness."""
     life, turn = window.life, turn_of(gone)
     stored = [entry.chunk for entry in window.memory.chunks_of_turn(turn.turn) if entry.chunk.key.role == turn.role]
     with life.lock:
@@ -74,8 +74,8 @@ def _drop_gone(window: Window, entries: Iterable[AuditEntry]) -> None:
 
 
 def _take_back(window: Window, keys: Collection[ChunkKey]) -> None:
-    """What is undeleted and opens an exchange of which something lives here lives with it; what this window wrote lies
-    in its graveyard otherwise."""
+    """Handle undeleted chunks: anchors that a living chunk of their exchange needs are revived; other chunks that this
+    window wrote go to its graveyard."""
     life = window.life
     exchanges = {key.turn if key.role == "user" else key.turn - 1 for key in keys}
     wanted = {
@@ -103,8 +103,8 @@ def _take_back(window: Window, keys: Collection[ChunkKey]) -> None:
             window.log.tell("buried", chunks=told)
 
 
-def _place_anew(window: Window, turn: TurnKey) -> None:
-    """A turn that has lost its beginning for ever begins with what is left of it."""
+def _update_turn_start(window: Window, turn: TurnKey) -> None:
+    """If the start of a turn was forgotten for good, the turn now starts at its first remaining chunk."""
     context = window.life.context
     with window.life.lock:
         for chunk in context.of_turn(turn):

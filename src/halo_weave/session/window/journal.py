@@ -1,4 +1,4 @@
-"""The reply under way, noted down as it comes, so that a crash takes back at most the last quarter of a second."""
+"""Journals the reply in progress, so that a crash loses at most the last quarter of a second."""
 
 import logging
 import threading
@@ -20,8 +20,8 @@ _log = logging.getLogger(__name__)
 
 
 class Begun(msgspec.Struct, frozen=True, tag="begun"):
-    """An exchange whose question is about to be written, in the place of the one whose question is `supersedes`, if
-    that is named. Turns have no upper limit, so they are text."""
+    """An exchange whose question is about to be written. If `supersedes` is set, it replaces the exchange with that
+    question. Turns are unbounded, so they are stored as text."""
 
     turn_user: str
     turn_assistant: str
@@ -31,7 +31,7 @@ class Begun(msgspec.Struct, frozen=True, tag="begun"):
 
 
 class JournalNote(msgspec.Struct, frozen=True, tag="written"):
-    """`marks` are those that the words have beyond the exchange's own: by them a tool's words are known."""
+    """`marks` are the words' own marks in addition to those of the exchange; they identify tool results."""
 
     positions: tuple[str, ...]
     ids: tuple[int, ...]
@@ -51,9 +51,9 @@ Note = Begun | JournalNote
 
 
 class Journal:
-    """Entered while the model writes, once for each round; a thread notes down what was added since it last did.
+    """Entered once per round, while the model writes. A thread writes the words that were added since its last write.
 
-    A disk that fails is reported in the log and does not end the reply. What could not be noted down is tried again.
+    A disk error is logged and does not end the reply. Words that could not be written are tried again.
     """
 
     def __init__(self, store: WindowStore, window_id: str, turn: int) -> None:
@@ -79,21 +79,21 @@ class Journal:
         self._has_news.set()
 
     def add_marked(self, words: Sequence[Word], marks: dict[str, Any]) -> None:
-        """Words that are not the model's; noted down when this returns."""
+        """Journal words that are not the model's, before this returns."""
         try:
             self._note(JournalNote.of(words, marks))
         except StoreError as error:
             _log.warning("Cannot write a tool result to the journal: %s", error)
 
     def note_all(self) -> None:
-        """Note down everything that is missing, so that the exchange can be recovered. Another process that opened the
-        window may have cleared what was noted of it; to note its beginning twice does no harm."""
+        """Write everything that is missing, so that the exchange can be recovered. Another process that opened the
+        window may have cleared the journal; a second `Begun` does no harm."""
         if self._begun is not None:
             self._note(self._begun)
         self._write_pending()
 
     def clear(self) -> None:
-        """The reply is in the memory."""
+        """Clear the journal, once the reply is in the memory."""
         self._store.journal_clear(self._window_id, self.turn)
 
     def __enter__(self) -> Self:
@@ -127,7 +127,7 @@ class Journal:
             self._has_failed = True
 
     def _write_pending(self) -> None:
-        """What is pending stays so until it is written."""
+        """Words stay pending until they are written."""
         with self._lock:
             pending = list(self._pending)
         if pending:
@@ -140,14 +140,14 @@ class Journal:
 
 
 class Noted(NamedTuple):
-    """What was begun and written of a reply."""
+    """The journalled start and words of a reply."""
 
     begun: Begun | None
     written: list[JournalNote]
 
 
 def noted(store: WindowStore, window_id: str) -> dict[int, Noted]:
-    """By turn of the reply, in order of the notes, all that was not cleared."""
+    """All journal entries that were not cleared, by the turn of the reply and in order."""
     found: dict[int, Noted] = {}
     for turn, payload in store.journal(window_id):
         known = found.setdefault(turn, Noted(None, []))

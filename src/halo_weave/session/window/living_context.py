@@ -1,4 +1,4 @@
-"""What lives in a window and what it buried: the plans of `weave` carried out, and told."""
+"""A window's living chunks and its burials: carries out the plans of `weave` and reports them as events."""
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from halo_weave.weave.worth import WorthInput, worths
 
 
 class LivingContext:
-    """`lock` is held whenever something changes, so that who holds it sees a whole."""
+    """Every change holds `lock`, so that its holder sees a consistent state."""
 
     def __init__(self, memory: Memory, window_id: str, log: EventLog, clock: Callable[[], datetime]) -> None:
         self.context = Context()
@@ -36,7 +36,7 @@ class LivingContext:
         self._clock = clock
 
     def follow(self, settings: WeaveSettings, budget: int, frames: Frames, reviver: Reviver) -> None:
-        """Go by these from now on; `budget` is what may live between turns."""
+        """Use these from now on; `budget` is the maximum number of tokens between turns."""
         self._settings = settings
         self._recent_tokens = settings.recent_tokens(budget)
         self._gap = timedelta(hours=settings.gap_marker_hours) if settings.gap_marker_hours else None
@@ -44,23 +44,23 @@ class LivingContext:
         self.reviver = reviver
 
     def begin_with(self, chunks: Iterable[LiveChunk], current: frozenset[TurnKey]) -> None:
-        """Let just these live; what was buried or raised and is not saved yet never was."""
+        """Replace the living chunks with these, and discard unsaved changes to the burials."""
         with self.lock:
             self.context, self._current = Context(chunks), current
             self.burial_log.note_saved()
 
     @property
     def current(self) -> frozenset[TurnKey]:
-        """The turns of the exchange under way, which are not pruned."""
+        """The turns of the exchange in progress, which are not pruned."""
         return self._current
 
     def hold(self, turns: Collection[TurnKey]) -> None:
-        """Let just these turns be the exchange under way."""
+        """Set the turns of the exchange in progress."""
         self._current = frozenset(turns)
 
     @contextmanager
     def also_holding(self, turns: Collection[TurnKey]) -> Iterator[None]:
-        """For a while, prune nothing of these turns either."""
+        """Protect these turns from pruning too, inside the `with` block."""
         before = self._current
         self._current = before | frozenset(turns)
         try:
@@ -72,7 +72,7 @@ class LivingContext:
         return lay_out(self.context, self.frames, gap=self._gap, opened=opened)
 
     def size(self) -> int:
-        """All tokens that the model would see, with frames and system prompt."""
+        """All tokens that the model would see, including frames and the system prompt."""
         return size_of(self.context, self.frames, gap=self._gap)
 
     def frame_tokens(self, turn: TurnKey, time: datetime) -> int:
@@ -80,9 +80,9 @@ class LivingContext:
         return len(opening) + len(self.frames.closing(turn.role, time))
 
     def prune(self, budget: int) -> Holding | None:
-        """Bury what is worth least until the context fits; gives what holds it if it does not. 0 does not prune."""
+        """Bury the lowest-ranked chunks until the context fits; returns what holds it if it cannot. 0: no pruning."""
         while True:
-            # Dates at gaps come and go with their neighbours and are no part of the plan, so it may take another one.
+            # Dates at gaps depend on the neighbouring chunks and are not part of a plan, so another plan may be needed.
             plan = self.plan_pruning(budget, self.current)
             self._bury(plan.burials)
             if not plan.burials:
@@ -94,16 +94,16 @@ class LivingContext:
     def plan_pruning(
         self, budget: int, current: Collection[TurnKey], *, without: Collection[TurnKey] = ()
     ) -> PruningPlan:
-        """What would leave if `current` were the turns of the exchange under way and those `without` were gone."""
+        """Plan as if `current` were the turns of the exchange in progress and the turns in `without` were gone."""
         staying = [one for one in self.context if one.turn not in without]
         size = size_of(staying, self.frames, gap=self._gap)
         if budget == 0 or size <= budget:
-            return PruningPlan((), size, None)  # without asking what each chunk is worth
+            return PruningPlan((), size, None)  # skips computing the worth of each chunk
         chunks = [one for one in self.living(current) if one.turn not in without]
         return pruning.plan(chunks, budget=budget, fixed=size - tokens_in_all(chunks))
 
     def living(self, current: Collection[TurnKey]) -> list[LivingChunk]:
-        """What lives as planning sees it, if these are the turns of the exchange under way."""
+        """The living chunks as the planners see them, if `current` are the turns of the exchange in progress."""
         chunks = [
             LivingChunk(
                 key=chunk.key,
@@ -117,13 +117,13 @@ class LivingContext:
             )
             for chunk, worth in zip(self.context, self._worths(), strict=True)
         ]
-        # What returned is of another time, or of another window, even if its turn is new.
+        # A returned chunk is from another time or another window, even if its turn is new.
         own = {chunk.key for chunk in self.context if not chunk.returned}
         recent = newest_exchanges((one for one in chunks if one.key in own and not one.is_current), self._recent_tokens)
         return [one._replace(is_recent=one.key in own and one.turn in recent) for one in chunks]
 
     def dormant(self, keys: Iterable[ChunkKey], known: Mapping[ChunkKey, Chunk]) -> dict[ChunkKey, Dormant]:
-        """What is to be known of those chunks that could return, being neither living nor deleted."""
+        """The planning data of those chunks that could return, because they are neither living nor deleted."""
         found = {}
         asked = list(dict.fromkeys(keys))
         graves = self.burial_log.among(asked)
@@ -143,7 +143,7 @@ class LivingContext:
                 len(tokens),
                 frame,
                 grave.peak if grave else None,
-                # Those of other tokens, in another model or before it was merged, say nothing of these.
+                # The values belong to other tokens if the chunk was tokenised by another model or merged since.
                 earned if len(earned) == len(tokens) else (),
             )
         return found
@@ -185,7 +185,7 @@ class LivingContext:
                 self.context.add(chunk)
 
     def drop(self, keys: Collection[ChunkKey]) -> list[LiveChunk]:
-        """Take out what was deleted; gives what lived of it."""
+        """Remove deleted chunks; returns those that were living."""
         with self.lock:
             self.burial_log.exhume(keys)
             return [self.context.remove(key) for key in keys if key in self.context]

@@ -1,7 +1,7 @@
-"""A window read again from its file: another program saved it, or something failed half-way.
+"""Reloads a window from the store, after another program saved it or an operation failed halfway.
 
-The window stays the same object, so whoever follows it or waits for it goes on; who shows it is told by `reloaded`
-that all of it may be different.
+The window stays the same object, so its followers and waiters continue. The event `reloaded` tells viewers that
+everything may have changed.
 """
 
 import logging
@@ -16,20 +16,20 @@ _log = logging.getLogger(__name__)
 
 
 def error_in_words(error: Exception) -> str:
-    """What a window says of a failure; the log says more of one that nobody foresaw."""
+    """An error message for the window; for an unexpected error the log has the details."""
     if isinstance(error, HaloError):
         return str(error)
     return f"Internal error ({type(error).__name__}); see the log for details."
 
 
 def recover(window: "Window", error: BaseException) -> None:
-    """Make a window usable again in which something failed. What was only refused has changed nothing."""
+    """Make a window usable again after a failure. A request that was merely rejected has changed nothing."""
     if window.journal is None and isinstance(error, (InputError, SettingError, EngineError)):
         return
     window.fall_behind()
     if not isinstance(error, Exception):
-        return  # the process is about to end, or the user wants it to
-    # First, because who is sent the whole state instead of `reloaded` is not sent the events after it.
+        return  # the process is about to end, or the user interrupted it
+    # Report the error first: a viewer that gets the whole state instead of `reloaded` does not get later events.
     window.log.tell("error", text=error_in_words(error))
     try:
         reload(window)
@@ -43,7 +43,7 @@ def recover(window: "Window", error: BaseException) -> None:
 
 
 def bring_up_to_date(window: "Window") -> None:
-    """Called before anything is done to a window, so that nothing is done in vain or to what is no longer there."""
+    """Called before every operation, so that none runs in vain or on outdated state."""
     if window.memory.window_store.window_version(window.id) != window.version:
         reload(window, notice="Another program changed this window; it has been reloaded.")
     elif window.is_behind:

@@ -1,4 +1,4 @@
-"""Opening a window: what was saved lives again, and what a crash cut off is brought to an end."""
+"""Opens a window: restores its saved state and completes exchanges that a crash interrupted."""
 
 import secrets
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -34,13 +34,13 @@ def new_window_id() -> str:
 
 def new_window(around: WindowEnvironment, name: str, window_id: str) -> Window:
     window = Window(WindowRecord(window_id, checked_name(name), b"", 0, around.clock()), around, restore)
-    window.news.entries()  # nothing of it is about a window that is empty
+    window.news.entries()  # skips the log so far: an empty window is not affected by it
     window.save()
     return window
 
 
 def reopened(around: WindowEnvironment, record: WindowRecord) -> Window:
-    """The window as it was saved, with what was under way when its process ended."""
+    """The window as it was saved, plus the exchanges that were in progress when its process ended."""
     window = Window(record, around, restore)
     _take_saved(window, record)
     _bring_all_to_end(window, noted(window.memory.window_store, window.id))
@@ -49,9 +49,9 @@ def reopened(around: WindowEnvironment, record: WindowRecord) -> Window:
 
 
 def restore(window: Window, record: WindowRecord) -> None:
-    """Make an open window what was saved of it, with the exchange that is under way in it.
+    """Reset an open window to its saved state, plus its exchange in progress.
 
-    Other exchanges under way are left alone: they belong to another process, which may be alive.
+    Other exchanges in progress are left alone: they belong to another process, which may still be running.
     """
     lived = window.life.context.keys()
     _take_saved(window, record)
@@ -123,7 +123,7 @@ def _revived(window: Window, saved: SavedWindow) -> list[LiveChunk]:
 
 
 def _bring_all_to_end(window: Window, cut_off: Mapping[int, Noted]) -> None:
-    """Exchanges that a crash or a failure cut off."""
+    """Complete exchanges that a crash or an error interrupted."""
     for turn, (begun, written) in cut_off.items():
         if begun is not None:
             _bring_to_end(window, turn, begun, written)
@@ -138,7 +138,7 @@ def _bring_to_end(window: Window, turn: int, begun: Begun, notes: Sequence[Journ
     user, assistant = TurnKey(number_of_text(begun.turn_user), "user"), TurnKey(turn, "assistant")
     question = _chunks(window, user)
     if not question:
-        return  # the message was never shown, so it never was
+        return  # the message was never shown, so there is nothing to recover
     if begun.supersedes is not None:
         delete_exchange(window, number_of_text(begun.supersedes), SUPERSEDED)
     answer = _chunks(window, assistant)
@@ -170,7 +170,7 @@ def _bring_to_end(window: Window, turn: int, begun: Begun, notes: Sequence[Journ
 
 
 def _unwritten(notes: Sequence[JournalNote], known: Collection[int]) -> Iterator[tuple[dict[str, Any], list[Word]]]:
-    """What was noted and is not in the memory: words of the model and of its tools by turns, each with its marks."""
+    """Journalled words that are not in the memory, in runs by the model or by a tool, each with its marks."""
     words = [(note.marks or _INTERRUPTED, word) for note in notes for word in note.words()]
     words.sort(key=lambda marked: marked[1].position)
     for marks, run in groupby((one for one in words if one[1].position not in known), key=lambda marked: marked[0]):

@@ -1,4 +1,4 @@
-"""Stored chunks as living ones: in the tokens of the model in use, with their turn's place."""
+"""Turns stored chunks into living ones: in the tokens of the model in use, with the start of their turn."""
 
 from collections.abc import Mapping, Sequence
 
@@ -14,10 +14,10 @@ from halo_weave.weave.context import LiveChunk
 from halo_weave.weave.living import ANCHOR
 
 MODEL, WINDOW = "model", "window"
-"""The entries of a chunk's metadata that name the model whose tokens it has, and the window that wrote it."""
+"""The metadata entries that name the model whose tokens the chunk has, and the window that wrote it."""
 
 TOOL = "tool"
-"""The entry of a chunk's metadata that marks the result of a call, and tells of the call."""
+"""The metadata entry that marks a tool result and describes the call."""
 
 
 class Reviver:
@@ -27,7 +27,7 @@ class Reviver:
         self._scorer = scorer
 
     def tokens(self, chunk: Chunk) -> tuple[list[Token], bool]:
-        """A chunk's tokens for the model in use, and whether they are others than the stored ones."""
+        """A chunk's tokens for the model in use, and whether they differ from the stored ones."""
         stored = chunk.tokens()
         if (chunk.metadata or {}).get(MODEL) == self._engine.facts.name or self._can_read(stored, chunk.text):
             return stored, False
@@ -36,7 +36,7 @@ class Reviver:
     def alive(
         self, chunk: Chunk, *, brightness: float, token_brightness: Sequence[float] = (), is_pinned: bool = False
     ) -> LiveChunk:
-        """`token_brightness` has one for each token, or none."""
+        """`token_brightness` has a value for each token, or is empty."""
         tokens, is_foreign = self.tokens(chunk)
         state = self._scorer.revived(len(tokens), brightness)
         for place, earned in enumerate(token_brightness):
@@ -44,15 +44,15 @@ class Reviver:
         return self._live(chunk, tokens, is_foreign, state, is_pinned)
 
     def fresh(self, chunk: Chunk, tokens: list[Token], state: State | None = None) -> LiveChunk:
-        """A chunk that was just written, by a person or by the model."""
+        """A chunk that a person or the model has just written."""
         return self._live(chunk, tokens, False, self._scorer.fresh(len(tokens)) if state is None else state, False)
 
     def as_before(
         self, chunk: Chunk, state: State, *, same_scorer: bool, is_pinned: bool, turn_start: int
     ) -> LiveChunk:
-        """A chunk as it lived when its window was saved.
+        """A chunk with the state that it had when its window was saved.
 
-        With other tokens, or another scorer, each token gets the peak that the chunk had.
+        If the tokens or the scorer differ, each token gets the chunk's saved peak.
         """
         tokens, is_foreign = self.tokens(chunk)
         if not same_scorer or state.shape != (self._scorer.lanes, len(tokens)):
@@ -82,7 +82,7 @@ class Reviver:
         )
 
     def _trusted_marks(self, chunk: Chunk) -> dict[str, object]:
-        """A file may say of any text that a tool gave it: only what a window of this memory wrote is believed."""
+        """An imported file could mark any text as a tool result, so the mark counts only if a window here wrote it."""
         marks = marks_of(chunk)
         if TOOL in marks:
             writer = (chunk.metadata or {}).get(WINDOW)
@@ -101,7 +101,7 @@ class Reviver:
         return min(entry.chunk.first_position for entry in of_turn if entry.chunk.key.role == chunk.key.role)
 
     def _can_read(self, tokens: list[Token], text: str) -> bool:
-        """Whether the model's own tokenizer would give the same text for these tokens."""
+        """Whether the engine's own tokenizer turns these tokens into the same text."""
         if any(not 0 <= token.id < self._engine.facts.vocabulary_size for token in tokens):
             return False
         try:
@@ -111,10 +111,10 @@ class Reviver:
 
 
 def metadata_of(window_id: str, model: str, marks: Mapping[str, object]) -> dict[str, object]:
-    """What is noted of a chunk that a window writes."""
+    """The metadata of a chunk that a window writes."""
     return {WINDOW: window_id, MODEL: model, **marks}
 
 
 def marks_of(chunk: Chunk) -> dict[str, object]:
-    """The rest of it, such as how a reply ended."""
+    """The chunk's metadata without window and model, such as how a reply ended."""
     return {name: value for name, value in (chunk.metadata or {}).items() if name not in (WINDOW, MODEL)}

@@ -1,4 +1,4 @@
-"""The chunks that lived in a window when it was saved, as the memory has them now: read together, not one by one."""
+"""Loads the current form of a saved window's chunks, all at once rather than one by one."""
 
 from collections.abc import Iterable
 
@@ -10,13 +10,13 @@ from halo_weave.weave.living import ANCHOR, turn_of
 
 
 class SavedChunks:
-    """Takes two reads of the memory, however many there are."""
+    """Needs two reads of the memory, however many chunks there are."""
 
     def __init__(self, memory: Memory, saved: Iterable[SavedChunk]) -> None:
         keys = {one.key.key for one in saved}
         stored = memory.chunks_by_keys(keys | {_anchor(key) for key in keys})
         self._by_key = {key: entry.chunk for key, entry in stored.items()}
-        # Of a turn that has lost chunks, all: they were merged into others, or it begins with another one now.
+        # Load turns with missing chunks completely: the chunks were merged, or the turn now starts with another chunk.
         incomplete = {key.turn for key in keys if key not in stored or _anchor(key) not in stored}
         self._of_incomplete = [entry.chunk for entry in memory.chunks_of_turns(incomplete)] if incomplete else []
 
@@ -27,7 +27,7 @@ class SavedChunks:
         return self._by_key.get(key) or next((one for one in around if turn_of(one.key) == turn_of(key)), None)
 
     def turn_start(self, chunk: Chunk) -> int:
-        """The first position of its turn."""
+        """The first position of the chunk's turn."""
         if (anchor := self._by_key.get(_anchor(chunk.key))) is not None:
             return anchor.first_position
         return min(one.first_position for one in self._of_incomplete if turn_of(one.key) == turn_of(chunk.key))

@@ -1,6 +1,6 @@
-"""What is saved of a window: which chunks live, how bright, what is pinned, and what was chosen for it.
+"""The saved state of a window: its living chunks, their brightness and pins, and the window's own settings.
 
-The words are in the memory, and so is what was buried; here are only the chunks' names and the brightness of their
+The text and the burials are in the memory. The saved state has only the keys of the chunks and the brightness of their
 tokens.
 """
 
@@ -21,7 +21,7 @@ FORMAT_VERSION = 1
 
 
 class SavedKey(msgspec.Struct, frozen=True, array_like=True):
-    """Turns have no upper limit, so they are text."""
+    """Turns are unbounded, so they are stored as text."""
 
     turn: str
     index: int
@@ -37,7 +37,7 @@ class SavedKey(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SavedChunk(msgspec.Struct, frozen=True):
-    """The position finds the chunk even if it is part of another one by now."""
+    """The position identifies the chunk even if it has since been merged into another one."""
 
     key: SavedKey
     position: str
@@ -56,7 +56,7 @@ class SavedChunk(msgspec.Struct, frozen=True):
 
 
 class SavedExchange(msgspec.Struct, frozen=True, array_like=True):
-    """The newest exchange, and the positions that were reserved for its reply and are not used yet."""
+    """The newest exchange, and the unused positions that are reserved for its reply."""
 
     turn_user: str
     turn_assistant: str
@@ -73,7 +73,7 @@ class SavedWindow(msgspec.Struct, frozen=True):
     messages_at_reflection: int = 0
     news_seen: int = 0
     tokens: int | None = None
-    """As `Window.tokens` was; None if an earlier version of the program saved it."""
+    """The value of `Window.tokens`; None if an earlier version of the program saved the window."""
     format_version: int = FORMAT_VERSION
 
 

@@ -1,7 +1,7 @@
-"""What a model is told of its tools: a few lines behind the system prompt, and the top of the memory tree.
+"""Builds the system prompt: the user's text, a short description of the tools, and an outline of the memory tree.
 
-A description costs tokens in every turn, and small models are led astray by it: they write about tools instead of
-answering. So by itself it is only given to models that were trained on long contexts, which are those that can use it.
+A description costs tokens in every turn and misleads small models, which then write about tools instead of answering.
+By default only models that were trained on long contexts get it, because only these can use it.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from halo_weave.tools.registry import Toolbox
 LEAST_TRAINED_CONTEXT = 16_384
 LEAST_USABLE_CONTEXT = 4_096
 MOST_TOKENS = 600
-"""That the description of the tools and the outline of the memory tree may cost together."""
+"""Maximum size of the tool description and the outline of the memory tree together."""
 _TREE_LEVELS = 2
 _CHARACTERS_PER_TOKEN = 3
 
@@ -45,8 +45,8 @@ _NATIVE_LINES = (
 
 
 class SystemPrompt:
-    """Of one window. It stays the same until a setting of it changes, though the memory tree may be another by then:
-    with another prompt the model would have to read everything behind it again."""
+    """The system prompt of one window. It is rebuilt only when a relevant setting changes, even if the memory tree has
+    changed since: after a new prompt the model must read everything that follows again."""
 
     def __init__(self, toolbox: Toolbox | None, engine: Engine) -> None:
         self._toolbox = toolbox
@@ -68,13 +68,13 @@ def with_tools(
     engine: Engine,
     most_tokens: int | None = None,
 ) -> str:
-    """The system prompt with what the model is to know of its tools, as far as it may cost."""
+    """The system prompt with a description of the tools, as far as it fits in `most_tokens`."""
     if toolbox is None or not settings.is_on or not _is_described(settings, engine.facts):
         return system_prompt
     most_tokens = MOST_TOKENS if most_tokens is None else most_tokens
     lines = _NATIVE_LINES if engine.facts.chat_template.writes_tool_calls else _LINES
     fitting = list(_fitting(lines, engine, most_tokens))
-    described = "\n".join(fitting) if len(fitting) > 1 else ""  # the first speaks of the others
+    described = "\n".join(fitting) if len(fitting) > 1 else ""  # the first line only introduces the others
     left = most_tokens - len(engine.tokenize(described))
     outline = _outline(toolbox, engine, _TREE_LEVELS, left) if described else ""
     saved = f"Saved so far:\n{outline}" if outline else ""
@@ -88,7 +88,7 @@ def _is_described(settings: ToolSettings, facts: ModelFacts) -> bool:
 
 
 def _fitting(lines: tuple[str, ...], engine: Engine, most_tokens: int) -> Iterator[str]:
-    """As many lines as fit, the first ones first."""
+    """The leading lines that fit."""
     left = most_tokens
     for line in lines:
         left -= len(engine.tokenize(line)) + 1

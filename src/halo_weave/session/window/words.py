@@ -1,4 +1,4 @@
-"""Words on their way into the memory: tokens at their positions, cut into chunks."""
+"""Prepares words for the memory: assigns positions to tokens and cuts them into chunks."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -14,7 +14,7 @@ _RESERVED_AT_ONCE = 512
 
 
 class ChunkSizes(NamedTuple):
-    """How turns are cut; see `text.chunking`."""
+    """The limits for cutting turns into chunks; see `text.chunking`."""
 
     min_tokens: int
     max_tokens: int
@@ -29,7 +29,7 @@ class Word(NamedTuple):
 
 
 class Positions:
-    """The positions of a turn, as many as it takes: when those that were reserved are used up, more are reserved."""
+    """The positions of a turn. When the reserved ones are used up, more are reserved."""
 
     def __init__(self, memory: Memory, first: int, end: int) -> None:
         self._memory = memory
@@ -45,7 +45,7 @@ class Positions:
         return self._ranges[-1][place]
 
     def rest(self, used: int) -> tuple[int, int]:
-        """What is left behind `used` of them in one piece, first and end."""
+        """The unused part, as first and end, of the range that contains number `used`."""
         for reserved in self._ranges:
             if used < len(reserved):
                 return reserved[used], reserved.stop
@@ -66,7 +66,7 @@ def cut(
     metadata: Mapping[str, Any],
     sizes: ChunkSizes,
 ) -> list[Chunk]:
-    """The chunks of words; where their positions jump, a new chunk begins."""
+    """Cut words into chunks; a jump in the positions starts a new chunk."""
     chunks: list[Chunk] = []
     for run in _runs(words):
         for piece in chunks_of(run, min_tokens=sizes.min_tokens, max_tokens=sizes.max_tokens):

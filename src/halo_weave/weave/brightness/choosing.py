@@ -1,4 +1,4 @@
-"""From settings to a scorer."""
+"""Creates the scorer that the settings name."""
 
 from halo_weave.weave.brightness.cumulative import Cumulative
 from halo_weave.weave.brightness.magnitude_v3 import MagnitudeV3

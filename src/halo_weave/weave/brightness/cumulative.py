@@ -1,6 +1,6 @@
-"""Attention summed up, as in H2O (arXiv:2306.14048), but older attention fades and attention from afar counts for more.
+"""Cumulative attention as in H2O (arXiv:2306.14048), except that attention decays and distant attention weighs more.
 
-Without the fading a sum grows with age, and a sum of attention from nearby says only that a token was once new.
+Without decay, the sum would grow with age. Without the distance weight, it would mostly show that a token was once new.
 """
 
 import numpy as np
@@ -12,21 +12,21 @@ from halo_weave.weave.brightness.sink import Sink, WithoutSink
 from halo_weave.weave.brightness.validation import require_match
 
 _EVEN_BRIGHTNESS = 1000.0
-"""Of a token that always gets an even share of the attention from afar."""
+"""Brightness of a token that always receives an even share of the attention from far away."""
 
 _LEAST = 1e-20
-"""Added by every step at least, far below any rank: numbers that fade to almost nothing make processors crawl."""
+"""Minimum added in every step, too small to affect any ranking. It avoids denormal floats, which are slow."""
 
 HALF_LIFE = 512
-"""Steps after which attention counts half."""
+"""Number of steps after which attention counts half."""
 HALF_WEIGHT_DISTANCE = 64
 """Distance in tokens at which attention counts half."""
 
 
 class Cumulative:
-    """The sum is scaled so that even attention from afar, kept up, gives a brightness of 1,000.
+    """The sum is scaled so that a constant even share of distant attention converges to a brightness of 1,000.
 
-    New tokens begin at 10,000, as though they had been looked at ten times as much, and that fades like all attention.
+    New tokens start at 10,000, as if they had received ten times that attention. This start value decays like the rest.
     """
 
     name = "cumulative"
@@ -38,7 +38,7 @@ class Cumulative:
         half_life: int = HALF_LIFE,
         half_weight_distance: int = HALF_WEIGHT_DISTANCE,
     ) -> None:
-        """A `half_weight_distance` of 0 counts attention from any distance alike."""
+        """With a `half_weight_distance` of 0, attention counts the same at any distance."""
         self._without_sink = WithoutSink(sink)
         self._fading = 1 - 0.5 ** (1 / half_life)
         self._weights = _DistanceWeights(half_weight_distance)
@@ -66,14 +66,14 @@ class Cumulative:
 
 
 class _DistanceWeights:
-    """distance / (distance + half): 1/2 at that distance, near 1 far beyond it; all 1 if half is 0."""
+    """distance / (distance + half): 1/2 at a distance of `half`, close to 1 far beyond it; always 1 if `half` is 0."""
 
     def __init__(self, half: int) -> None:
         self._half = half
         self._descending: NDArray[np.float32] = np.empty(0, dtype=np.float32)
 
     def of(self, count: int) -> NDArray[np.float32]:
-        """The weights of a whole context, whose tokens are count, count − 1, …, 1 away."""
+        """The weights for a whole context, whose tokens have the distances count, count − 1, …, 1."""
         if count > len(self._descending):
             distance = np.arange(2 * count, 0, -1, dtype=np.float32)
             self._descending = distance / (distance + self._half)

@@ -1,4 +1,4 @@
-"""Magnitude Voting v3: what is looked at more than evenly gains by how much more, all else fades by one."""
+"""Magnitude Voting v3: tokens with more than an even share of attention gain in proportion, all others lose 1."""
 
 import numpy as np
 
@@ -13,8 +13,8 @@ CAP = NEW_BRIGHTNESS
 class MagnitudeV3:
     """Above an even share: + int(attention / share), up to the cap. Otherwise − 1, without a floor.
 
-    The quotient is taken in doubles, so that the whole part is that of the definition. Brightness is exact
-    down to −2^24, where it stops falling.
+    The quotient is computed in float64 so that its integer part matches the definition. Brightness is exact down to
+    −2^24, where it stops falling.
     """
 
     name = "magnitude_v3"
@@ -39,7 +39,7 @@ class MagnitudeV3:
         else:
             shares.fill(0)
         np.greater(shares, 1, out=is_above)
-        # (whole part + 1) × above − 1 is the gain, or −1: arithmetic is several times faster than choosing by a mask.
+        # (integer part + 1) × above − 1 is either the gain or −1. This arithmetic is several times faster than a mask.
         np.floor(shares, out=change, casting="same_kind")
         change += 1
         change *= is_above

@@ -1,8 +1,8 @@
-"""What every scorer of brightness can do.
+"""The interface of every brightness scorer.
 
-A scorer holds no memory of a context. What it knows of each token is a column of float32 in an array that belongs to
-the window, which saves, restores, cuts and joins it; row 0 is the brightness. A chunk is as bright as its brightest
-token, and only the order of the chunks of one context counts, so the numbers of two scorers need not mean the same.
+A scorer keeps no state of its own about a context. Its state for each token is a column of float32 in an array that
+belongs to the window, which saves, restores, cuts and joins the array; row 0 is the brightness. A chunk is as bright as
+its brightest token. Only the order of chunks within one context matters, so the scales of two scorers may differ.
 """
 
 from typing import NamedTuple, Protocol
@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 NEW_BRIGHTNESS = 10_000.0
-"""Of new tokens and of what a user brings back, whatever the scorer: what is unproven is not buried yet."""
+"""Brightness of new tokens and of chunks that a user brings back, for every scorer: unproven text stays for now."""
 
 State = NDArray[np.float32]
 
 
 class Sight(NamedTuple):
-    """What the model looked at in one step: an entry for each token of the context as it was then.
+    """The attention of one step: an entry for each token that the context had in that step.
 
-    Token i of n stands n − i tokens away from the token that looked. `scored` is False for the system prompt, for
-    frames and, by the setting, for the current turn.
+    Token i of n is n − i tokens away from the token that attends. `scored` is False for the system prompt, for frames
+    and, depending on the settings, for the current turn.
     """
 
     attention: NDArray[np.float32]
@@ -28,28 +28,28 @@ class Sight(NamedTuple):
 
 
 class Scorer(Protocol):
-    """A scorer keeps buffers from step to step, so one belongs to one thread at a time."""
+    """Scorers reuse buffers between steps, so only one thread at a time may use a scorer."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def lanes(self) -> int:
-        """Rows of state."""
+        """Number of rows in the state."""
         ...
 
     def fresh(self, count: int) -> State:
-        """The state of new tokens: bright until they had a chance to be looked at."""
+        """The state of new tokens, which are bright until they have had a chance to receive attention."""
         ...
 
     def revived(self, count: int, brightness: float) -> State:
-        """The state of tokens that come back with a given brightness and have to prove themselves from there."""
+        """The state of tokens that return with a given brightness and change from there."""
         ...
 
     def observe(self, state: State, sight: Sight) -> None:
-        """Change the state by one step, in place. Column i belongs to entry i of the sight.
+        """Update the state in place with one step. Column i belongs to entry i of the sight.
 
-        Columns that are not scored, and the sink's, stay as they are. The attention must have passed `problem`; a sight
-        of another length than the state is a ValueError and changes nothing.
+        Columns that are not scored, and the sink's column, do not change. The attention must have passed `problem`.
+        Raises ValueError, and changes nothing, if the sight and the state differ in length.
         """
         ...

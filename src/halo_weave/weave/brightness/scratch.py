@@ -1,4 +1,4 @@
-"""Arrays to compute in, kept from step to step, because fresh memory costs more than the arithmetic in it."""
+"""Buffers that are reused between steps, because allocating memory costs more than the arithmetic."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ _FEWEST = 1024
 
 
 class Scratch:
-    """One array for each type asked for, all of the same length. What was left in them is of no use."""
+    """One array for each requested type, all of the same length, with undefined contents."""
 
     def __init__(self, *types: DTypeLike) -> None:
         self._arrays: list[NDArray[Any]] = [np.empty(_FEWEST, dtype=one) for one in types]

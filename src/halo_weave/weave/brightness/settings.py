@@ -1,4 +1,4 @@
-"""The settings of the brightness; each with its range and a sentence of help."""
+"""The settings of brightness, each with its range and a help sentence."""
 
 from typing import Annotated, Literal
 

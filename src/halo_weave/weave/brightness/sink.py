@@ -1,6 +1,6 @@
-"""The sink: the token on which a model rests its eyes when nothing interests it, up to 40 % of all attention.
+"""The attention sink: the token that receives up to 40 % of all attention when the model attends to nothing else.
 
-It is never scored, and what it takes is left out when the rest is compared with an even share.
+The sink is never scored, and its attention is excluded from the even share that other tokens are compared with.
 """
 
 from typing import Literal
@@ -15,16 +15,16 @@ Sink = Literal["first_token", "largest_entry"]
 
 
 class WithoutSink:
-    """Looks at a step without its sink."""
+    """Computes a step's even share and scored tokens without the sink."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
         self._scratch = Scratch(np.bool_)
 
     def of(self, sight: Sight) -> tuple[float, NDArray[np.bool_]]:
-        """An even share of the rest, and what is scored; the latter lives until the next call.
+        """An even share of the remaining attention, and a mask of the scored tokens that is valid until the next call.
 
-        The share is (1 − sink) / (n − 1), or 0 if the sink took everything.
+        The share is (1 − sink) / (n − 1), or 0 if the sink received everything.
         """
         (scored,) = self._scratch.of(len(sight.scored))
         if not len(scored):

@@ -1,4 +1,4 @@
-"""Is this attention that a scorer may learn from?"""
+"""Checks the attention of a step before a scorer uses it."""
 
 import math
 
@@ -8,18 +8,18 @@ from numpy.typing import NDArray
 from halo_weave.weave.brightness.protocol import Sight, State
 
 SUM_TOLERANCE = 1e-2
-"""Rows of the bundled engine sum to 1 within 1e-3; a server may round. What was reduced wrongly is far off."""
+"""The bundled engine's rows sum to 1 within 1e-3, and servers may round. A wrong reduction is off by far more."""
 
 
 def problem(attention: NDArray[np.float32] | None, expected_length: int) -> str | None:
-    """What is wrong with a step's attention, as a phrase, or None. What has a problem must change nothing."""
+    """What is wrong with a step's attention, as a phrase, or None. Such attention must not change anything."""
     if attention is None:
         return "attention is missing"
     if attention.ndim != 1:
         return f"attention has {attention.ndim} dimensions instead of 1"
     if attention.size != expected_length:
         return f"attention has {attention.size} entries for {expected_length} tokens"
-    # Two passes see everything: one bad entry makes the sum bad too, and the smallest entry shows its sign.
+    # Two passes are enough: a non-finite entry makes the sum non-finite, and the minimum shows a negative entry.
     with np.errstate(invalid="ignore", over="ignore"):
         total = float(attention.sum())
         smallest = float(attention.min(initial=0))
@@ -33,7 +33,7 @@ def problem(attention: NDArray[np.float32] | None, expected_length: int) -> str 
 
 
 def require_match(state: State, sight: Sight, lanes: int) -> None:
-    """Arrays that do not belong together would otherwise be broadcast, or fail when half of the state is changed."""
+    """Without this check, mismatched arrays would broadcast, or fail when half of the state has changed."""
     count = len(sight.attention)
     if state.shape != (lanes, count) or len(sight.scored) != count:
         raise ValueError(
