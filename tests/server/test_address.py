@@ -103,7 +103,7 @@ def test_the_server_says_and_logs_nothing_of_the_password(
         caplog.at_level(logging.DEBUG, "halo_weave"),
         served(tmp_path, overrides=overrides, open_engine=open_engine, waits=False) as one,
     ):
-        until(lambda: one.program.keeper.standing.state == "away")
+        until(lambda: one.program.keeper.status.state == "away")
         for path in ("/readyz", "/api/status", "/api/settings", "/metrics", "/api/search?words=x", "/api/jobs"):
             assert PASSWORD not in one.http.get(path).text
         shown = {setting["name"]: setting["value"] for setting in one.get("/api/settings")}

@@ -63,7 +63,7 @@ def run(settings: Settings, notify: Progress, living_tokens: int = LIVING_TOKENS
         notify(f"filling a window with {living_tokens} tokens")
         living = _fill(folder, living_tokens)
         with _program(folder, step_seconds=1 / TOKENS_PER_S) as program, serving(program) as address:
-            while program.keeper.standing.state != "ready":
+            while program.keeper.status.state != "ready":
                 time.sleep(0.05)
             page = browser.new_page(viewport={"width": 1400, "height": 900})
             page.add_init_script("localStorage.setItem('halo-view', 'weave')")
@@ -90,7 +90,7 @@ def run(settings: Settings, notify: Progress, living_tokens: int = LIVING_TOKENS
 def _fill(folder: Path, wanted: int) -> int:
     """A window of many turns; gives how many tokens live in it."""
     with _program(folder, step_seconds=0.0) as program:
-        while program.keeper.standing.state != "ready":
+        while program.keeper.status.state != "ready":
             time.sleep(0.05)
         window = program.hub.open("main")
         while (living := _living(window)) < wanted:

@@ -45,7 +45,7 @@ class Hub:
         self._lock = threading.Lock()
         self._naming = threading.Lock()
         """Held from the check that a name is free until a window has it."""
-        self._doors: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+        self._opening_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         """One lock per window, held while it is opened, closed or deleted: this is slow and affects no other."""
 
     @property
@@ -60,7 +60,7 @@ class Hub:
                 outline = self._find(name)  # another thread may have created it in the meantime
                 if outline is None:
                     return self._begin(name)
-        with self._door(outline.id):
+        with self._opening_lock(outline.id):
             window = self._known(outline.id)
             if window is not None:
                 return window
@@ -72,7 +72,7 @@ class Hub:
     def _begin(self, name: str) -> Window:
         """Create a window. Others can find it as soon as it is saved, so its lock is held until the hub knows it."""
         window_id = new_window_id()
-        with self._door(window_id):
+        with self._opening_lock(window_id):
             return self._keep(new_window(self._around, name, window_id))
 
     def windows(self) -> list[WindowListing]:
@@ -107,7 +107,7 @@ class Hub:
 
     def close_window(self, window: Window) -> None:
         """Save the window's living context, which is restored when the window is opened again."""
-        with self._door(window.id):
+        with self._opening_lock(window.id):
             self._close(window)
 
     def delete_window(self, name: str) -> None:
@@ -118,7 +118,7 @@ class Hub:
 
     def delete_by_id(self, window_id: str) -> bool:
         """Like `delete_window`; returns whether it existed. A closed window is not read, so it may be damaged."""
-        with self._door(window_id):
+        with self._opening_lock(window_id):
             window = self._known(window_id)
             if window is not None:
                 self._close(window)
@@ -145,9 +145,9 @@ class Hub:
             self._open[window.id] = window
         return window
 
-    def _door(self, window_id: str) -> threading.Lock:
+    def _opening_lock(self, window_id: str) -> threading.Lock:
         with self._lock:
-            return self._doors[window_id]
+            return self._opening_locks[window_id]
 
     def _find(self, name: str) -> WindowOutline | None:
         outlines = self._around.memory.window_store.windows()

@@ -121,7 +121,7 @@ def test_another_engine_is_loaded_at_once_and_tabs_go_on(tmp_path: Path) -> None
     program = Program(layers)
     with serving(program) as address:
         one = Served(address, program, None)
-        until(lambda: program.keeper.standing.state == "ready")
+        until(lambda: program.keeper.status.state == "ready")
         window = one.new_window()
         one.say(window, "before")
         with one.socket(f"/api/windows/{window}/events") as socket:

@@ -136,7 +136,7 @@ def test_strangers_learn_only_whether_the_model_can_be_used(tmp_path: Path) -> N
         raise EngineUnavailable("There is no model at /home/somebody/secret.gguf.")
 
     with served(tmp_path, host="0.0.0.0", token=TOKEN, open_engine=away, waits=False) as one, plain(one) as client:
-        until(lambda: one.program.keeper.standing.state == "away")
+        until(lambda: one.program.keeper.status.state == "away")
         answer = client.get("/readyz")
         assert answer.status_code == 503
         assert answer.text == "The model is not available; see /api/status.\n"

@@ -321,7 +321,7 @@ def test_a_tab_that_goes_while_it_is_being_told_something_is_not_worth_a_word(
             for _ in range(50):
                 feed.window.log.tell("notice", text="x" * 10_000)
             tab.socket.shutdown(socket.SHUT_RDWR)  # without a word
-    until(lambda: not len(feed.wakeups))
+    until(lambda: not len(feed.notifier))
     assert "failed" not in caplog.text
 
 
@@ -334,8 +334,8 @@ def test_status_is_computed_once_for_all_sockets(server: Served, monkeypatch: py
         return compute(program)
 
     def tell_all() -> None:
-        server.program.bulletin.tell("status")
-        told = server.program.bulletin.number
+        server.program.broadcast.tell("status")
+        told = server.program.broadcast.number
         for socket in sockets:
             while received(socket)["events"][-1]["number"] < told:
                 pass

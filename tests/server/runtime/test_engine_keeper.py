@@ -160,9 +160,9 @@ def test_the_newest_request_wins_whichever_engine_opens_first_or_fails(changes: 
         for succeeds in itertools.product((True, False), repeat=changes):
             with workshop() as one:
                 expected = play(one, order, succeeds)
-                assert one.keeper.standing.state == "ready"
-                assert not one.keeper.standing.is_loading
-                assert bool(one.keeper.standing.failure) == (not succeeds[-1]), (order, succeeds)
+                assert one.keeper.status.state == "ready"
+                assert not one.keeper.status.is_loading
+                assert bool(one.keeper.status.failure) == (not succeeds[-1]), (order, succeeds)
                 assert one.serving() == expected
 
 
@@ -231,9 +231,9 @@ def test_going_back_to_the_engine_that_serves_opens_nothing() -> None:
         failing = one.load("missing")
         assert failing is not None
         failing.end(succeeds=False)
-        assert one.keeper.standing.failure == "The model could not be loaded: There is no model file missing."
+        assert one.keeper.status.failure == "The model could not be loaded: There is no model file missing."
         assert one.load("first") is None
-        assert one.keeper.standing == ("ready", "ready", False, "")
+        assert one.keeper.status == ("ready", "ready", False, "")
         pending = one.load("slow")
         assert pending is not None
         assert one.load("first") is None
@@ -260,7 +260,7 @@ def test_an_engine_that_cannot_be_used_leaves_the_one_before_in_its_place(caplog
         one.user_fails = True
         opening.end(succeeds=True)
         assert one.serving() == "first"
-        assert one.keeper.standing.failure == "The model could not be loaded: It cannot be used."
+        assert one.keeper.status.failure == "The model could not be loaded: It cannot be used."
     assert "It cannot be used." in caplog.text
 
 
@@ -273,7 +273,7 @@ def test_a_server_that_is_lost_while_another_engine_loads_does_not_win_over_it()
         one.keeper.lost(EngineUnavailable("It does not answer."))
         opening.end(succeeds=True)
         assert one.keeper.settings == servers[name]
-        assert one.keeper.standing.state == "ready"
+        assert one.keeper.status.state == "ready"
     one.keeper.close()
     one.require_closed_once()
 
@@ -286,9 +286,9 @@ def test_a_lost_server_is_looked_for_again_when_the_engine_asked_for_since_fails
     assert failing is not None
     one.keeper.lost(EngineUnavailable("It does not answer."))
     failing.end(succeeds=False)
-    assert one.keeper.standing[0] == "away"
+    assert one.keeper.status[0] == "away"
     one.openings.get(timeout=PATIENCE_S).end(succeeds=True)
-    state, _, _, failure = one.keeper.standing
+    state, _, _, failure = one.keeper.status
     assert state == "ready"
     assert "missing" in failure
     one.keeper.close()

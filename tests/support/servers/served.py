@@ -112,7 +112,7 @@ def served(
         one = Served(address, program, token)
         try:
             if waits:
-                until(lambda: program.keeper.standing.state == "ready")
+                until(lambda: program.keeper.status.state == "ready")
             yield one
         finally:
             one.http.close()

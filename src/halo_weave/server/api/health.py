@@ -29,7 +29,7 @@ def _alive(_: Call) -> Alive:
 
 def _ready(call: Call) -> PlainText:
     """General wording only: anyone may call this, and the reason for an unavailable model may name paths or servers."""
-    state = call.program.keeper.standing.state
+    state = call.program.keeper.status.state
     return PlainText(_READINESS[state] + "\n", 200 if state == "ready" else 503)
 
 

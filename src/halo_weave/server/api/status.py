@@ -34,7 +34,7 @@ def windows(program: Program) -> list[WindowEntry]:
 
 def _engine(program: Program) -> EngineStatus:
     keeper = program.keeper
-    standing, engine = keeper.standing, keeper.engine
+    standing, engine = keeper.status, keeper.engine
     settings = keeper.settings or program.settings.engine
     facts = None if engine is None else engine.facts
     attention, editing = _NOT_YET, _NOT_YET

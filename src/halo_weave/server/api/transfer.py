@@ -88,7 +88,7 @@ def _bring_in(program: Program, file: Path, handle: JobHandle) -> str:
         file.unlink(missing_ok=True)
     total = memory.count_missing()
     memory.embed_missing(lambda done: handle.note("embedding", min(done, total), total), is_stopped=handle.is_stopped)
-    program.bulletin.tell("status")
+    program.broadcast.tell("status")
     return _in_words(imported)
 
 

@@ -70,7 +70,7 @@ def _new(call: Call) -> WindowState:
     if any(outline.name == name for outline in call.program.memory.window_store.windows()):
         raise InputError(f"A window named {name} already exists.")
     window = call.program.hub.open(name)
-    call.program.bulletin.tell("windows")
+    call.program.broadcast.tell("windows")
     return call.program.feed(window).state()
 
 
@@ -82,7 +82,7 @@ def _change(call: Call) -> WindowState:
     feed, change = call.feed, call.body
     call.program.hub.change(feed.window, name=change.name, overrides=change.overrides)
     feed.tell_filling()
-    call.program.bulletin.tell("windows")
+    call.program.broadcast.tell("windows")
     return feed.state()
 
 

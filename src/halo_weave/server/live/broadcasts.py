@@ -22,7 +22,7 @@ class ProgramNews:
     """For use in one event loop only."""
 
     def __init__(self, program: Program, threads: ThreadPoolExecutor) -> None:
-        self._bulletin = program.bulletin
+        self._bulletin = program.broadcast
         self._threads = threads
         self._newest: dict[NewsKind, _Computation] = {}
         self._compute: dict[NewsKind, Callable[[], object]] = {

@@ -93,21 +93,21 @@ class Sockets:
 
     async def _feed(self, window_id: str) -> Feed:
         """The feed of the window, once a model is available."""
-        with self._program.bulletin.wakeups.sleeper() as woken:
+        with self._program.broadcast.notifier.sleeper() as woken:
             while True:
                 woken.clear()
                 try:
                     feed: Feed = await self._in_thread(lambda: self._program.feed(self._program.window(window_id)))
                     return feed
                 except EngineUnavailable as error:
-                    if self._program.keeper.standing.state == "ready":
+                    if self._program.keeper.status.state == "ready":
                         self._program.lose_engine(error)
                 await woken.wait()
 
     async def _follow(self, socket: WebSocket, feed: Feed, seen: int | None) -> None:
         """Send events until the window is closed. A first message always follows, so that the tab is current."""
         is_first = True
-        with feed.wakeups.sleeper() as woken:
+        with feed.notifier.sleeper() as woken:
             while True:
                 woken.clear()
                 events = None if seen is None else feed.since(seen)
@@ -130,8 +130,8 @@ class Sockets:
                 await woken.wait()
 
     async def _follow_program(self, socket: WebSocket) -> None:
-        bulletin = self._program.bulletin
-        with bulletin.wakeups.sleeper() as woken:
+        bulletin = self._program.broadcast
+        with bulletin.notifier.sleeper() as woken:
             seen = bulletin.number
             kinds: list[NewsKind] = ["status", "windows", "jobs"]
             state = {kind: await self._news.present(kind) for kind in kinds}

@@ -74,7 +74,7 @@ class EngineKeeper:
         return self._settings
 
     @property
-    def standing(self) -> KeeperStatus:
+    def status(self) -> KeeperStatus:
         with self._lock:
             return self._present_standing()
 

@@ -40,7 +40,7 @@ class _Glance(NamedTuple):
 class Feed:
     def __init__(self, window: Window, turns: TurnQueue) -> None:
         self.window = window
-        self.wakeups = LoopNotifier()
+        self.notifier = LoopNotifier()
         self.is_replaced = False
         """Whether the window was closed only to be opened with another model."""
         self._turns = turns
@@ -101,7 +101,7 @@ class Feed:
             self._figures = {name: event.data[name] for name in Figures.__struct_fields__}
         elif event.kind == "closed":
             self.is_closed = True
-        self.wakeups.wake()
+        self.notifier.wake()
 
     def _living_places(self) -> dict[ChunkKey, tuple[int, int]]:
         """Where chunks are in a glance that was just taken; the same object as long as they are the same."""

@@ -64,7 +64,7 @@ class Program:
     def __init__(self, layers: SettingsLayers, open_engine: OpenEngine = open_engine) -> None:
         self.layers = layers
         self.settings = layers.load()
-        self.bulletin = StatusBroadcast()
+        self.broadcast = StatusBroadcast()
         self.figures = TurnFigures()
         self.rendering = Rendering()
         settings = self.settings
@@ -82,8 +82,8 @@ class Program:
         self._opened_tools = ExitStack()
         self.tools = self._opened_tools.enter_context(opened_toolboxes(self.memory, settings.memory))
         self.notes = self.tools.notes
-        self.jobs = Jobs(lambda: self.bulletin.tell("jobs", "status"))
-        self.turns = TurnQueue(lambda: self.bulletin.tell("windows", "status"), self.lose_engine)
+        self.jobs = Jobs(lambda: self.broadcast.tell("jobs", "status"))
+        self.turns = TurnQueue(lambda: self.broadcast.tell("windows", "status"), self.lose_engine)
         self.saved_sizes: dict[tuple[str, int], SavedSize] = {}
         """Sizes of closed windows by id and version, for `status`."""
         self._hub: Hub | None = None
@@ -93,7 +93,7 @@ class Program:
         self.is_saved = threading.Event()
         """Set during shutdown, once everything is saved."""
         self._reflecting = Reflecting(self.open_windows, self.send)
-        self.keeper = EngineKeeper(open_engine, self._take_engine, lambda: self.bulletin.tell("status", "windows"))
+        self.keeper = EngineKeeper(open_engine, self._take_engine, lambda: self.broadcast.tell("status", "windows"))
         self.keeper.load(settings.engine)
 
     @property
@@ -117,7 +117,7 @@ class Program:
         if all(outline.id != window_id for outline in self.memory.window_store.windows()):
             raise NotFound(f"There is no window {window_id[:40]}.")
         window = self.hub.open(window_id)
-        self.bulletin.tell("windows")
+        self.broadcast.tell("windows")
         return window
 
     def feed(self, window: Window) -> Feed:
@@ -178,7 +178,7 @@ class Program:
             except WindowBusy:
                 continue  # it takes them before its next turn
         is_loading = self.keeper.load(settings.engine)
-        self.bulletin.tell("status", "windows")
+        self.broadcast.tell("status", "windows")
         return is_loading
 
     def close(self) -> None:
@@ -232,5 +232,5 @@ class Program:
     def _forget(self, window_id: str) -> None:
         with self._lock:
             if (feed := self._feeds.pop(window_id, None)) is not None:
-                feed.wakeups.wake()
-        self.bulletin.tell("windows")
+                feed.notifier.wake()
+        self.broadcast.tell("windows")

@@ -11,7 +11,7 @@ NewsKind = Literal["status", "windows", "jobs"]
 
 class StatusBroadcast:
     def __init__(self) -> None:
-        self.wakeups = LoopNotifier()
+        self.notifier = LoopNotifier()
         self._number = time.time_ns() // 1_000_000
         self._numbers: dict[NewsKind, int] = {}
         self._lock = threading.Lock()
@@ -25,7 +25,7 @@ class StatusBroadcast:
             for kind in kinds:
                 self._number += 1
                 self._numbers[kind] = self._number
-        self.wakeups.wake()
+        self.notifier.wake()
 
     def number_of(self, kind: NewsKind) -> int:
         """The number of the latest news of this kind; 0 if there was none."""

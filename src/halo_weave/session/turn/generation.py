@@ -44,7 +44,7 @@ class Generation:
         layout: Layout,
         opened: OpenTurn,
         positions: Positions,
-        shining: BrightnessTracker,
+        tracker: BrightnessTracker,
         hear: Callable[[str], bool],
     ) -> None:
         """`hear` receives the text of each step and returns whether the model must stop for a tool call."""
@@ -54,7 +54,7 @@ class Generation:
         self._layout = layout
         self._opened = opened
         self._positions = positions
-        self._shining = shining
+        self._tracker = tracker
         self._hear = hear
         self._digest_at = clocks.perf_counter()
         self.written = GeneratedReply()
@@ -81,7 +81,7 @@ class Generation:
         if is_called and written.failure is None:
             written.ending = "tool"
         self._figures.generated += len(written.words)
-        self._figures.malformed += self._shining.malformed
+        self._figures.malformed += self._tracker.malformed
         self._figures.reply_s = clocks.perf_counter() - self._turn.begun_at
         return written
 
@@ -120,7 +120,7 @@ class Generation:
         """Process a step; True if it completes a tool call."""
         window, written = self._window, self.written
         if step.attention is not None or step.token_id is not None:
-            self._shining.observe(step.attention)
+            self._tracker.observe(step.attention)
         written.ending = step.finish_reason or written.ending
         word: Word | None = None
         # The model's end-of-turn token is dropped: the chat template's closing replaces it.
@@ -131,20 +131,20 @@ class Generation:
             with window.life.lock:
                 written.words.append(word)
                 window.show_word(Token(word.id, word.text))
-                self._shining.add()
+                self._tracker.add()
                 window.log.tell("token", text=word.text, position=text_of_number(word.position))
             self._turn.journal.add(word)
         if window.recorder is not None:
             window.recorder.note_step(word, step.attention)
         if clocks.perf_counter() - self._digest_at >= _DIGEST_EVERY_S:
             self._digest_at = clocks.perf_counter()
-            window.log.tell("brightness", **digest(self._shining))
+            window.log.tell("brightness", **digest(self._tracker))
         return word is not None and self._hear(word.text)
 
 
-def digest(shining: BrightnessTracker) -> dict[str, Any]:
+def digest(tracker: BrightnessTracker) -> dict[str, Any]:
     """Brightness and latest attention of all living tokens in order, as base64."""
     return {
-        "brightness": b64encode(shining.word_brightness()).decode(),
-        "attention": b64encode(shining.word_attention()).decode(),
+        "brightness": b64encode(tracker.word_brightness()).decode(),
+        "attention": b64encode(tracker.word_attention()).decode(),
     }

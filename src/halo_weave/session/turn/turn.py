@@ -222,23 +222,23 @@ def _write_round(turn: TurnState, hear: Callable[[str], bool]) -> GeneratedReply
     opened = OpenTurn(turn.assistant, earlier[0].turn_start if earlier else positions.at(0), turn.time)
     window.life.prune(max(1, window.usable_tokens - turn.tokens_reserved()))
     layout = window.life.layout(opened)
-    shining = BrightnessTracker(
+    tracker = BrightnessTracker(
         window.scorer, layout, current=window.life.current if immune else (), room=left, scores_new=not immune
     )
     window.begin_writing()
     if left and len(layout.placed) < window.usable_tokens:
         with turn.journal:
-            written = Generation(turn, layout, opened, positions, shining, hear).run(left)
+            written = Generation(turn, layout, opened, positions, tracker, hear).run(left)
     else:
         written = GeneratedReply("length")
     with window.life.lock:
-        shining.settle()
-        window.log.tell("brightness", **digest(shining))
-    turn.problem = shining.last_problem or turn.problem
+        tracker.settle()
+        window.log.tell("brightness", **digest(tracker))
+    turn.problem = tracker.last_problem or turn.problem
     turn.said.append(written.text)
 
     ending = {} if written.ending in ("end", "tool") else {"ending": written.ending}
-    living = write_alive(turn, written.words, ending, earned=shining.new_state())
+    living = write_alive(turn, written.words, ending, earned=tracker.new_state())
     with window.life.lock:
         window.life.add(living)
         window.end_writing()

@@ -14,13 +14,13 @@ _PAGE = 1000
 class BurialLog(Mapping[ChunkKey, BurialRecord]):
     """Behaves as if it held all burials. Iterating takes time proportional to their number, and so may counting.
 
-    `looking` is the lock under which the saved burials and the unsaved changes are read as one.
+    `lock` is the one under which the saved burials and the unsaved changes are read as one.
     """
 
-    def __init__(self, memory: Memory, window_id: str, looking: threading.RLock) -> None:
+    def __init__(self, memory: Memory, window_id: str, lock: threading.RLock) -> None:
         self._memory = memory
         self._window_id = window_id
-        self._looking = looking
+        self._lock = lock
         self._changed: dict[ChunkKey, BurialRecord | None] = {}
         """None for a chunk that is no longer buried."""
 
@@ -35,7 +35,7 @@ class BurialLog(Mapping[ChunkKey, BurialRecord]):
             page = self.page(page[-1].place, _PAGE)
 
     def __len__(self) -> int:
-        with self._looking:
+        with self._lock:
             saved = self._memory.window_store.burials_by_keys(self._window_id, self._changed)
             added = sum(burial is not None for burial in self._changed.values())
             return self._memory.window_store.count_burials(self._window_id) - len(saved) + added
@@ -43,7 +43,7 @@ class BurialLog(Mapping[ChunkKey, BurialRecord]):
     def among(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, BurialRecord]:
         """The burials of those chunks that are buried."""
         asked = dict.fromkeys(keys)
-        with self._looking:
+        with self._lock:
             unchanged = [key for key in asked if key not in self._changed]
             saved = self._memory.window_store.burials_by_keys(self._window_id, unchanged)
             found = {key: self._changed[key] if key in self._changed else saved.get(key) for key in asked}
@@ -51,7 +51,7 @@ class BurialLog(Mapping[ChunkKey, BurialRecord]):
 
     def page(self, before: BurialPlace | None, limit: int) -> list[BurialRecord]:
         """A page of burials, newest first; pass the `place` of the last one as `before` to get the next page."""
-        with self._looking:
+        with self._lock:
             saved = self._memory.window_store.burials(self._window_id, before=before, limit=limit + len(self._changed))
             changed = dict(self._changed)
         unchanged = [burial for burial in saved if burial.key not in changed]
@@ -62,7 +62,7 @@ class BurialLog(Mapping[ChunkKey, BurialRecord]):
     def gaps(self, living: Sequence[int], *, keys: int = 0) -> list[BurialGap | None]:
         """The burials before each of these ascending positions and after the last, each with its first `keys` keys."""
         places = set(living)
-        with self._looking:
+        with self._lock:
             added = [burial for burial in self._changed.values() if burial is not None]
             # Unsaved burials split the gaps as living chunks do, so that an older saved burial of one does not count.
             dividing = {burial.first_position: burial for burial in added if burial.first_position not in places}
@@ -79,12 +79,12 @@ class BurialLog(Mapping[ChunkKey, BurialRecord]):
         return found
 
     def bury(self, burial: BurialRecord) -> None:
-        with self._looking:
+        with self._lock:
             self._changed[burial.key] = burial
 
     def exhume(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, BurialRecord]:
         """Remove these chunks from the burials; returns those that were buried."""
-        with self._looking:
+        with self._lock:
             found = self.among(keys)
             self._changed.update(dict.fromkeys(found))
         return found

@@ -25,7 +25,7 @@ def apply_external_changes(window: Window) -> None:
 
 
 def take_news(window: Window) -> None:
-    entries = window.news.entries()
+    entries = window.audit_cursor.entries()
     for key in _keys(entries, "merge"):
         join_merged(window, key)
     for turn in {turn_of(key) for key in _keys(entries, "forget")}:

@@ -34,7 +34,7 @@ def new_window_id() -> str:
 
 def new_window(around: WindowEnvironment, name: str, window_id: str) -> Window:
     window = Window(WindowRecord(window_id, checked_name(name), b"", 0, around.clock()), around, restore)
-    window.news.entries()  # skips the log so far: an empty window is not affected by it
+    window.audit_cursor.entries()  # skips the log so far: an empty window is not affected by it
     window.save()
     return window
 

@@ -96,7 +96,7 @@ class Window:
         self.toolbox = around.toolbox
         self.sizes = around.sizes
         self.log = EventLog()
-        self.news = AuditCursor(self.memory)
+        self.audit_cursor = AuditCursor(self.memory)
         self.life = LivingContext(self.memory, record.id, self.log, self.clock)
         self._writing: list[Token] = []
         self._messages = 0
@@ -348,7 +348,7 @@ class Window:
         """Go on with these counts, this newest exchange, and what was read of the memory's audit log."""
         self._messages, self._messages_at_reflection = saved.messages, saved.messages_at_reflection
         self._newest = newest
-        self.news.seen = saved.news_seen
+        self.audit_cursor.seen = saved.news_seen
 
     def take_record(self, record: WindowRecord, overrides: Mapping[str, Any]) -> None:
         """Be the window of this name and version, with these settings of its own."""
@@ -400,7 +400,7 @@ class Window:
                 overrides=self._overrides,
                 messages=self._messages,
                 messages_at_reflection=self._messages_at_reflection,
-                news_seen=self.news.seen,
+                news_seen=self.audit_cursor.seen,
                 tokens=self.tokens,
             )
         )
