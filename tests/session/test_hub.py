@@ -1,4 +1,4 @@
-"""Opening, changing and deleting windows beside each other."""
+"""Opening, changing and deleting windows concurrently."""
 
 import sqlite3
 import threading
@@ -56,14 +56,14 @@ def test_a_window_that_takes_long_to_open_does_not_hold_up_another_one_and_is_op
 def test_a_window_that_is_found_while_it_is_begun_is_not_opened_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is in the memory, where others find it, before the hub knows it."""
+    """The window is in the memory, where others find it, before the hub knows it."""
     others: list[Future[Window]] = []
     with opened_hub(tmp_path / "halo.db") as hub, ThreadPoolExecutor(1) as threads:
 
         def begun(*arguments: Any) -> Window:
             window = new_window(*arguments)
             others.append(threads.submit(hub.open, "river"))
-            wait(others, timeout=0.5)  # it would be open by then, or waits for this one
+            wait(others, timeout=0.5)  # by then it is either open or waits for this one
             return window
 
         monkeypatch.setattr(hub_module, "new_window", begun)
