@@ -15,8 +15,8 @@ from support.servers.processes import ECHO, Process, running
 from support.store_factories import STORES, StoreFactory, fresh_memory
 from support.transfer_memories import state
 
-# Real models and servers take their time on a busy machine; no test asserts how long. The same examples each time, so
-# that what fails does so for whoever changed it; HALO_TEST_FULL=1 looks for new ones, and for many more of them.
+# Real models and servers are slow on a busy machine, so no test has a deadline. Examples are the same on every run, so
+# that a failure belongs to the change that caused it. HALO_TEST_FULL=1 searches for new examples, and for many more.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("repeatable", _PATIENT, derandomize=True)
 settings.register_profile("searching", _PATIENT, max_examples=2000, print_blob=True)
@@ -28,13 +28,13 @@ _LONG = ("bench/", "web/", "engine/llamacpp/", "server/mcp/", "session/test_long
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that take long come first, so that no process is left alone with one of them at the end."""
+    """Run slow files first, so that no process is left alone with one at the end."""
     items.sort(key=lambda item: not item.path.relative_to(TESTS).as_posix().startswith(_LONG))
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No test touches the folders or settings of the person who runs it."""
+    """Keep tests away from the folders and settings of the person who runs them."""
     before = dict(os.environ)
     for name in [name for name in os.environ if name.startswith("HALO_")]:
         del os.environ[name]
@@ -46,7 +46,7 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(params=STORES)
 def open_again(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoreFactory]:
-    """A way to open one memory any number of times."""
+    """A factory that opens the same memory any number of times."""
     with fresh_memory(request.param, tmp_path / "memory") as factory:
         yield factory
 
@@ -58,14 +58,14 @@ def store(open_again: StoreFactory) -> Store:
 
 @pytest.fixture(params=STORES)
 def other(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    """Another memory than `store`."""
+    """A different memory from `store`."""
     with fresh_memory(request.param, tmp_path / "other") as factory:
         yield factory()
 
 
 @pytest.fixture(params=STORES, scope="module")
 def untouched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """An empty memory for tests in which nothing may change: making one for each would take most of the time."""
+    """An empty memory for tests that must not change it. It is shared, because creating one per test would be slow."""
     with fresh_memory(request.param, tmp_path_factory.mktemp("untouched")) as factory:
         store = factory()
         yield store
@@ -82,14 +82,14 @@ def llama_engine(_own_home: None) -> Iterator[LlamaEngine]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Not for all tests together: while Playwright runs, other tests cannot have an event loop of their own."""
+    """Not session-wide: while Playwright runs, other tests cannot run an event loop of their own."""
     with chromium() as browser:
         yield browser
 
 
 @pytest.fixture(scope="module")
 def echo_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    """Nothing returns by itself, so that tests do not meet in the memory that they share."""
+    """A shared server. Resurrection is off, so that tests do not find each other's text in the memory."""
     arguments = (*ECHO, "--set", "weave.resurrection=false", "--port", "0")
     with running(tmp_path_factory.mktemp("served"), *arguments) as process:
         process.wait_until_ready()
@@ -98,7 +98,7 @@ def echo_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
 
 @pytest.fixture(scope="module")
 def model_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
-    """With the bundled model, which always chooses the likeliest word."""
+    """A shared server with the bundled model at temperature 0."""
     arguments = ("--set", "generation.temperature=0", "--no-browser", "--port", "0")
     with running(tmp_path_factory.mktemp("served"), *arguments) as process:
         process.wait_until_ready()

@@ -1,4 +1,4 @@
-"""Settings come in four layers; each value is checked against what its annotation allows."""
+"""Settings come in four layers, and each value is checked against its annotation."""
 
 import json
 import math
@@ -65,7 +65,7 @@ def as_text(value: Any) -> str:
 
 
 def as_toml(values: Mapping[str, Any]) -> str:
-    """Each setting as `section.name = value`; TOML has no none, which is said by leaving the setting out."""
+    """Write each setting as `section.name = value`. TOML has no null, so a setting that is None is left out."""
     lines = [
         f"{name} = {json.dumps(value, ensure_ascii=False)}".replace("\x7f", "\\u007f")
         for name, value in values.items()

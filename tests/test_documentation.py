@@ -63,7 +63,7 @@ def blocks_of(text: str) -> list[Block]:
 
 
 def spans_of(text: str) -> list[str]:
-    """What stands between backticks outside of code blocks, on one line each."""
+    """Return the text of each code span outside code blocks, each on one line."""
     return [" ".join(found[2].split()) for found in _SPAN.finditer(_FENCE.sub("", text))]
 
 
@@ -81,7 +81,7 @@ def all_spans() -> set[str]:
 
 @pytest.fixture(scope="module")
 def requests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
-    """What the two servers answer, such as `GET /api/status`."""
+    """Return the requests that the two servers answer, such as `GET /api/status`."""
     with served(tmp_path_factory.mktemp("served"), waits=False) as one:
         page = set(_requests(vars(create_app(one.program))["_app"].routes))
     with closing(EchoEngine([])) as engine:
@@ -91,7 +91,7 @@ def requests(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
 
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, tuple[str, ...]]]:
-    """The arguments of every tool, for the model in a chat and for other assistants."""
+    """Return the arguments of every tool, for the model in a chat and for other assistants."""
     file = tmp_path_factory.mktemp("tools") / "halo.db"
     with closing(open_memory(file, WORDS_ALONE)) as memory, opened_toolboxes(memory, MemorySettings()) as boxes:
         named = {"tools.md": boxes.chat, "mcp.md": boxes.assistants}
@@ -107,7 +107,7 @@ def _requests(routes: list[Any]) -> Iterator[str]:
 
 
 def test_the_reference_pages_are_what_the_code_gives() -> None:
-    """Whoever changes a command, a flag, a setting or its help has to run `uv run scripts/reference`."""
+    """After a change to a command, a flag, a setting or its help, run `uv run scripts/reference`."""
     for path, text in REFERENCE["pages"]().items():
         assert read(path) == text, f"{path.name} is outdated: run `uv run scripts/reference`"
 
@@ -199,13 +199,13 @@ def test_a_page_names_only_endpoints_that_exist(page: Path, requests: dict[str, 
 def test_a_page_names_only_slash_commands_and_paths_that_exist(page: Path, requests: dict[str, set[str]]) -> None:
     served_paths = {request.partition(" ")[2] for request in requests["page"] | requests["kobold"]}
     for span in spans_of(read(page)):
-        if re.fullmatch(r"/[a-z][\w/.-]*( .*)?", span) and not span.startswith("/v1/"):  # other servers' paths
+        if re.fullmatch(r"/[a-z][\w/.-]*( .*)?", span) and not span.startswith("/v1/"):  # paths of other servers
             assert span.partition(" ")[0] in slash_commands() | served_paths, span
 
 
 @each_page()
 def test_a_page_names_only_tools_that_exist(page: Path, tools: dict[str, dict[str, tuple[str, ...]]]) -> None:
-    """In the form `name(argument, argument)`."""
+    """Tools are written in the form `name(argument, argument)`."""
     for span in spans_of(read(page)) if page.name in tools else []:
         if called := _CALL.fullmatch(span):
             assert tools[page.name].get(called[1]) == tuple(called[2].split(", ")), span
@@ -213,7 +213,7 @@ def test_a_page_names_only_tools_that_exist(page: Path, tools: dict[str, dict[st
 
 @each_page()
 def test_source_files_that_a_page_names_exist(page: Path) -> None:
-    """By their path below src/halo_weave, or below the project."""
+    """Paths are relative to src/halo_weave or to the project."""
     for span in spans_of(read(page)):
         if _SOURCE.fullmatch(span):
             places = (PROJECT / "src" / "halo_weave" / span, PROJECT / span)
@@ -259,7 +259,7 @@ def slash_commands() -> set[str]:
 
 
 def commands_in_spans(text: str) -> Iterator[list[str]]:
-    """The words behind `halo-weave`; a command of two words may stand without it, and so may a flag."""
+    """Yield the words after `halo-weave`; a command of two words may omit it, and so may a flag."""
     for span in spans_of(text):
         words = span.split()
         if words[0] == "halo-weave":
@@ -269,7 +269,7 @@ def commands_in_spans(text: str) -> Iterator[list[str]]:
 
 
 def commands_in_shell(text: str) -> Iterator[list[str]]:
-    """The words behind `halo-weave` in each command of a script."""
+    """Yield the words after `halo-weave` in each command of a script."""
     script = re.sub(r"(^|\s)#.*$", "", text.replace("\\\n", " "), flags=re.MULTILINE)
     lexer = shlex.shlex(script, posix=True, punctuation_chars="|&;<>\n")
     lexer.whitespace = " \t"
@@ -285,7 +285,7 @@ def commands_in_shell(text: str) -> Iterator[list[str]]:
 
 
 def require_command(words: list[str]) -> None:
-    """Commands and flags exist; values may be placeholders, and what is optional may stand in brackets."""
+    """Commands and flags must exist; values may be placeholders, and optional parts may be in brackets."""
     left, name = list(words), ""
     while left and f"{name} {left[0]}".strip() in COMMANDS:
         name = f"{name} {left.pop(0)}".strip()
@@ -306,6 +306,6 @@ def _has_commands(parser: argparse.ArgumentParser) -> bool:
 
 
 def headings_of(text: str) -> set[str]:
-    """The anchors that GitHub gives the headings."""
+    """Return the anchors that GitHub gives the headings."""
     titles = re.findall(r"^#+ (.+)$", _FENCE.sub("", text), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower().replace("`", "")).strip().replace(" ", "-") for title in titles}

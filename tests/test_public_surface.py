@@ -1,4 +1,4 @@
-"""What each package offers to others, by name: a change of it is made on purpose, here and there."""
+"""The public names of each package, listed so that a change is deliberate."""
 
 import importlib
 import pkgutil

@@ -28,7 +28,7 @@ def exchanges(count: int, tokens: int) -> list[tuple[Role, int]]:
 
 
 def conversation(*turns: tuple[Role, int]) -> FedConversation:
-    """Each turn is one chunk of so many tokens, with a frame of one token before it."""
+    """Each turn is one chunk of the given number of tokens, preceded by a frame of one token."""
     fed, chunks, place = [], [], 0
     for number, (role, tokens) in enumerate(turns):
         start = place + 1
@@ -71,7 +71,7 @@ def test_what_survived_is_the_share_of_the_evidence_in_tokens() -> None:
 
 
 def test_questions_without_evidence_in_what_was_fed_are_left_out() -> None:
-    """Of a question with evidence further on, only what was fed counts."""
+    """Only the fed part of a question's evidence counts."""
     fed = conversation(("user", 5), ("assistant", 5))
     asked = keep.questions_of([fed], [question("1"), question("7"), question(), question("0", "9")])
     assert [one.evidence.tolist() for one in asked] == [[1], [0]]
@@ -87,7 +87,7 @@ def test_controls_keep_the_newest_the_longest_and_the_users_words() -> None:
 
 
 def test_chance_keeps_about_as_much_evidence_as_tokens() -> None:
-    """A metric that gave chance more than its share would flatter everything."""
+    """A metric that favoured chance would flatter everything."""
     fed = conversation(*exchanges(50, 4))
     asked = keep.questions_of([fed], [question(str(turn)) for turn in range(100)])
     outcome = keep_figures.KeepOutcome()
@@ -101,7 +101,7 @@ def test_what_the_model_looked_at_is_kept_by_its_scorer() -> None:
     target = fed.chunks[2]
     scorer = Cumulative(half_life=8)
     peaks = ranking.peaks_at_end(scorer, fed, looking_at(fed, target.start + 3))
-    scored = peaks[:8]  # the last exchange is under way until the end
+    scored = peaks[:8]  # the last exchange stays in progress until the end
     assert int(np.argmax(scored)) == 2
 
 

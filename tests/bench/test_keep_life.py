@@ -1,4 +1,4 @@
-"""What lives after whole conversations, on tiny ones with known answers."""
+"""What lives after whole conversations, on tiny data with known answers."""
 
 import pytest
 
@@ -12,7 +12,7 @@ EMPTY_TALK = "yes well yes well yes well yes well yes well"
 
 
 def conversation(*said: tuple[Role, str]) -> FedConversation:
-    """Each turn is one chunk with a token for each word."""
+    """Each turn is one chunk with one token per word."""
     turns, chunks, place = [], [], 0
     for number, (role, text) in enumerate(said):
         texts = tuple(f" {word}" for word in text.split())
@@ -56,7 +56,7 @@ def test_what_is_new_lives_on_by_worth_and_not_without_novelty() -> None:
 
 
 def test_a_wish_lives_on_by_worth_and_not_without_wishes() -> None:
-    """It says nothing new, and what comes after it does."""
+    """The wish says nothing new, but the turns after it do."""
     said = ["They always answer me in French", "Always answer me in French"]
     said += [f"Then Anna{number} sold {number} boats to Otto{number} in 19{number}" for number in range(10, 30)]
     fed = conversation(*[turn for one in said for turn in one_exchange(one, EMPTY_TALK)])
@@ -73,7 +73,7 @@ def test_recent_exchanges_stay_whatever_they_are_worth() -> None:
 
 
 def test_the_share_of_the_evidence_that_lives_is_what_is_counted() -> None:
-    """Of the evidence turn 9 lives and turn 0 does not; what has no evidence is not counted."""
+    """Of the evidence, turn 9 lives and turn 0 does not; a question without evidence is not counted."""
     fed = conversation(*small_talk(5))
     figures = life.measure([fed], [question("0", "9"), question("9"), question()], budget=BUDGET, recent_tokens=0)
     assert figures["questions"] == 2

@@ -47,7 +47,7 @@ from support.windows import brightness, living
 
 BUDGET, REPLAYED = 200, 120
 WHOLE = Choice((BUDGET,), questions=2, replayed=REPLAYED)
-"""One choice for all whole runs: what was measured once is kept."""
+"""One choice for all whole runs, so that cached outcomes are reused."""
 SMALL = Settings(engine=EngineSettings(context_tokens=512, threads=1))
 FACT = "Ann: The spare key of the lighthouse lies under the blue flowerpot."
 LAST = "Ann: My sister Tilda bought seven goats in Lima."
@@ -101,7 +101,7 @@ def opened(workshop: Workshop, chat: StreamedChat, policy: str) -> PolicyWindow:
 
 
 def test_a_whole_run_tells_what_each_policy_has_in_its_context(data: Path, tmp_path: Path) -> None:
-    """What was said long ago is found by those that return it, what was said last is there for all that keep it."""
+    """Policies with resurrection find what was said long ago; those that keep the newest have what was said last."""
     details = tmp_path / "details.jsonl"
     found = policies.run(SMALL, data, WHOLE, details=details, plot=tmp_path / "plot.svg")
     of_question = {
@@ -121,7 +121,7 @@ def test_a_whole_run_tells_what_each_policy_has_in_its_context(data: Path, tmp_p
     assert (found["questions"], found["questions_answered"]) == (3, 2)
     assert budget["fifo"]["gap_closed"] == pytest.approx(0)
     assert budget[CEILING]["gap_closed"] == pytest.approx(100)
-    # Counted or told by the engine: what does not return costs what is new.
+    # Counted or reported by the engine: without resurrection, only new tokens are decoded.
     assert budget["fifo"]["decoded_per_turn"] == pytest.approx(budget["h2o"]["decoded_per_turn"], abs=3)
     assert budget[HALO]["decoded_per_turn"] < budget["rag_time"]["decoded_per_turn"]
     assert set(found["living_shares"][str(BUDGET)]) == {"0.25", "0.5"}
@@ -140,7 +140,7 @@ def test_a_whole_run_tells_what_each_policy_has_in_its_context(data: Path, tmp_p
 
 
 def test_a_process_that_measures_ends_with_the_one_that_started_it() -> None:
-    """Even if that was killed: their output ends only when both have ended."""
+    """Even if the parent was killed: their shared output closes only when both have exited."""
     script = (
         "import multiprocessing, time\n"
         "from halo_weave.bench.policies import workers\n"
@@ -165,7 +165,7 @@ def test_several_processes_find_what_one_finds(data: Path, tmp_path: Path, monke
 
 
 def test_what_is_measured_is_told_with_the_time_that_is_left() -> None:
-    """Jobs count by what the model has to read for them."""
+    """Jobs are weighted by how much the model has to read for them."""
     jobs, now = [PolicyRun("a", name, 512, puts=True) for name in ("h2o", HALO, "rag_time")], 100.0
     pace = Pace(jobs, asked={"a": 10}, put={"a": 2}, replayed=4096, context=4096, clock=lambda: now)
     costs = [pace.cost(job) for job in jobs]
@@ -200,7 +200,7 @@ def test_a_share_that_leaves_all_as_it_is_makes_no_difference(workshop: Workshop
 def test_a_text_is_searched_once_for_each_time(
     workshop: Workshop, chat: StreamedChat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All policies and budgets share what was found, and all findings share their chunks."""
+    """All policies and budgets share search results, and all results share their chunks."""
     memory, searched = workshop.memory, list[str]()
     search = Memory.search
 

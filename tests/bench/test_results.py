@@ -1,4 +1,4 @@
-"""Figures come from result files: the page and the readme's table are made of them, never by hand."""
+"""Figures come from result files: the page and the README's table are generated, never written by hand."""
 
 import json
 from pathlib import Path
@@ -56,7 +56,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_readme_and_the_page_are_what_the_committed_results_give() -> None:
-    """Whoever changes a result file or the generator has to run `halo-weave bench results`."""
+    """After a change to a result file or the generator, run `halo-weave bench results`."""
     found = load(PROJECT / "docs" / "results")
     readme = (PROJECT / "README.md").read_text(encoding="utf-8")
     assert readme == with_headline(readme, headline(found), "README.md")

@@ -1,4 +1,4 @@
-"""The figures of large memories come from what is measured."""
+"""The figures of large memories follow from the measurements."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The figures of a turn come from what was measured."""
+"""The figures of a turn follow from the measurements."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A cancellation is never lost, whenever it comes and from whichever thread."""
+"""A cancellation is never lost, at any time and from any thread."""
 
 import threading
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def test_waiting_ends_with_the_cancellation_or_with_the_time() -> None:
 
 @given(moves=st.lists(st.sampled_from(["enter", "leave", "cancel"]), max_size=30))
 def test_a_callback_is_called_once_in_its_block_and_never_after_it(moves: list[str]) -> None:
-    """Those that are in their blocks are called by the cancellation; those that come later, as they come."""
+    """The cancellation calls the callbacks whose blocks are open; a block entered later calls its own at once."""
     cancellation, calls, expected = Cancellation(), list[int](), list[int]()
     open_blocks: list[tuple[int, ExitStack]] = []
     is_cancelled, entered = False, 0
@@ -66,7 +66,7 @@ def test_a_callback_is_called_once_in_its_block_and_never_after_it(moves: list[s
 
 
 def race(*works: Callable[[], object]) -> None:
-    """Let all begin at the same moment."""
+    """Start all at the same moment."""
     begins = threading.Barrier(len(works))
 
     def run(work: Callable[[], object]) -> None:

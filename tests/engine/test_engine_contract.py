@@ -1,4 +1,4 @@
-"""What every engine must do, whatever stands behind it."""
+"""The contract of every engine."""
 
 import threading
 from collections.abc import Iterator
@@ -286,7 +286,7 @@ def reads_whole(
 def test_a_sync_that_is_cancelled_at_any_moment_is_whole_or_raises_and_the_next_one_works(
     engine: Engine, context: EngineContext
 ) -> None:
-    """Whenever the cancellation comes, the reply after it is the one that the context always gives."""
+    """Whenever the cancellation comes, the next reply is the one that the context always gives."""
     short, long = asked(engine, QUESTION), asked(engine, QUESTION * 40)
     context.sync(short)
     expected = text_of(reply(context))
@@ -298,7 +298,7 @@ def test_a_sync_that_is_cancelled_at_any_moment_is_whole_or_raises_and_the_next_
             begins.wait()
             cancellation.cancel()
             assert not reading.result() or context.tokens == long
-        # Between the calls of one turn nothing is lost: the next call of the same work is stopped.
+        # A cancellation between the calls of one turn is not lost: it stops the next call.
         with pytest.raises(EngineStopped):
             context.sync(short, cancellation=cancellation)
         context.sync(short, clean=True)

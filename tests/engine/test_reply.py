@@ -1,4 +1,4 @@
-"""Shaping replies: the same rules for all engines that sample by themselves."""
+"""Shaping replies: the same rules for all engines that do their own sampling."""
 
 from collections.abc import Iterator
 
@@ -44,7 +44,7 @@ def test_the_text_before_the_first_stop_string_is_shown_whatever_the_splits(
     shown = "".join(step.text for step in steps)
     if found:
         assert steps[-1].finish_reason == "stop_string"
-        # A stop string that is complete ends the reply even if an earlier one could still have been completed.
+        # A complete stop string ends the reply even if one that began earlier could still be completed.
         assert any(shown == text[: text.index(string)] for string in stop if string in text)
     else:
         assert steps[-1].finish_reason == "end"

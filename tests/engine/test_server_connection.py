@@ -1,4 +1,4 @@
-"""What the clients of all model servers have in common, over real HTTP on loopback."""
+"""The behaviour that the clients of all model servers share, over real HTTP on loopback."""
 
 import re
 import socket
@@ -180,7 +180,7 @@ def test_a_stream_that_breaks_off_is_named(server: LoopbackServer, connection: P
 
 @contextmanager
 def answering_once_per_connection(connections: int) -> Iterator[str]:
-    """A server that promises to keep a connection and ends it when it is used a second time."""
+    """A server that promises to keep a connection alive and closes it on the second request."""
 
     def serve() -> None:
         for _ in range(connections):
@@ -203,7 +203,7 @@ def test_a_kept_connection_that_the_server_ended_is_made_anew() -> None:
 
 
 class Silence:
-    """Sends `first`, or not even an answer's head without it, and then nothing more."""
+    """Sends `first`, or not even a response header without it, and then nothing more."""
 
     def __init__(self, server: LoopbackServer, first: bytes | None) -> None:
         self.has_begun = threading.Event()

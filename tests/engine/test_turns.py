@@ -1,4 +1,4 @@
-"""Opening and closing belong to the turn; only they may hold control tokens."""
+"""Opening and closing belong to the turn, and only they may contain control tokens."""
 
 import pytest
 from hypothesis import given

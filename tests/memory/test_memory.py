@@ -52,7 +52,7 @@ def server() -> Iterator[LoopbackServer]:
 
 @pytest.fixture
 def served(path: Path, server: LoopbackServer, notices: list[str]) -> Iterator[Memory]:
-    """With an embedder that can go away."""
+    """A memory whose embedder can become unavailable."""
     with closing(open_memory(path, at(server), notice=notices.append)) as memory:
         yield memory
 
@@ -72,7 +72,7 @@ def vectors_by_id(memory: Memory) -> dict[int, bytes]:
 
 
 def found(memory: Memory, text: str) -> list[str]:
-    """By words or meaning; what only stands beside that is left out."""
+    """Return hits by words or meaning, without their mere neighbours."""
     hits = memory.search(text)
     return [str(hit.chunk.key) for hit in hits if (hit.word_rank, hit.vector_rank) != (None, None)]
 

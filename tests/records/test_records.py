@@ -1,4 +1,4 @@
-"""Records that check themselves, and the packed lists in them."""
+"""Records that validate themselves, and the packed lists in them."""
 
 from datetime import datetime
 from typing import Any

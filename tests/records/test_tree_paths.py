@@ -1,4 +1,4 @@
-"""Paths of the memory tree: one way to write each, and a clear sentence for what is none."""
+"""Paths of the memory tree: each has one spelling, and an invalid path gets a clear message."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""A name and password in the address of a model server are used, and shown nowhere."""
+"""A name and password in a model server's address are used, but shown nowhere."""
 
 import base64
 import logging
@@ -30,7 +30,7 @@ PASSWORD = "pa55word"
 
 @pytest.fixture
 def nobody() -> str:
-    """The address of a server that is not there."""
+    """Return the address of a server that does not exist."""
     with listen("127.0.0.1", 0) as listener:
         return f"http://me:{PASSWORD}@127.0.0.1:{listener.getsockname()[1]}"
 
@@ -135,7 +135,7 @@ def test_another_host_does_not_get_the_hidden_password(with_password: Served) ->
 
 
 def test_what_is_noted_of_an_embedder_has_no_password(tmp_path: Path) -> None:
-    """The file is a note of how an embedder was opened; its password stays in the settings, and counts again."""
+    """The file records how an embedder was opened; its password stays in the settings and is applied again."""
     notes = tmp_path / "notes.json"
     with LoopbackServer(_embeddings()) as server:
         address = server.url.replace("http://", f"http://me:{PASSWORD}@")
@@ -144,7 +144,7 @@ def test_what_is_noted_of_an_embedder_has_no_password(tmp_path: Path) -> None:
             name = embedder.name
         assert PASSWORD not in notes.read_text()
         assert name in notes.read_text()
-        # The settings name another model of the same server by now, with its password.
+        # The settings now name another model on the same server, with its password.
         changed = msgspec.structs.replace(settings, model="second")
         with closing(EmbedderChoice(changed, notes, lambda _: None).of_vectors(name)) as embedder:
             assert embedder.name == name

@@ -1,4 +1,4 @@
-"""`halo-weave` as a person starts and ends it: a real process, its port, its signals, and what is there afterwards."""
+"""`halo-weave` as a person starts and ends it: a real process, its port, its signals, and what it leaves."""
 
 import signal
 import sys
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are of 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_in_mid_reply_ends_it_with_everything_saved(tmp_path: Path, number: int) -> None:
-    """Who starts it again finds the question and what had come of the answer."""
+    """After a restart, the question and the partial answer are there."""
     arguments = ("--set", "generation.max_tokens=2000", "--no-browser", "--port", "0")
     with running(tmp_path, *arguments) as process:
         process.wait_until_ready()

@@ -1,4 +1,4 @@
-"""What was said in one window returns in another one by its meaning: the cat and the brightness."""
+"""Text from one window returns in another by its meaning: a question about a cat and brightness recalls both."""
 
 from collections.abc import Iterator
 from pathlib import Path

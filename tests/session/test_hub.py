@@ -1,4 +1,4 @@
-"""Opening, changing and deleting windows beside each other."""
+"""Opening, changing and deleting windows concurrently."""
 
 import sqlite3
 import threading
@@ -56,14 +56,14 @@ def test_a_window_that_takes_long_to_open_does_not_hold_up_another_one_and_is_op
 def test_a_window_that_is_found_while_it_is_begun_is_not_opened_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is in the memory, where others find it, before the hub knows it."""
+    """The window is in the memory, where others find it, before the hub knows it."""
     others: list[Future[Window]] = []
     with opened_hub(tmp_path / "halo.db") as hub, ThreadPoolExecutor(1) as threads:
 
         def begun(*arguments: Any) -> Window:
             window = new_window(*arguments)
             others.append(threads.submit(hub.open, "river"))
-            wait(others, timeout=0.5)  # it would be open by then, or waits for this one
+            wait(others, timeout=0.5)  # by then it is either open or waits for this one
             return window
 
         monkeypatch.setattr(hub_module, "new_window", begun)
@@ -152,7 +152,7 @@ def test_a_change_of_a_window_that_is_refused_in_part_changes_nothing(tmp_path: 
 def test_a_change_of_a_window_is_described_as_putting_its_settings_in_the_place_of_all_it_had(tmp_path: Path) -> None:
     with served(tmp_path) as server:
         described = server.http.get("/openapi.json").json()
-        assert "those it had before go" in described["components"]["schemas"]["WindowChange"]["description"]
+        assert "replaces the previous ones" in described["components"]["schemas"]["WindowChange"]["description"]
         window = server.new_window()
         for overrides in ({"generation.max_tokens": 5}, {"generation.temperature": 0.5}):
             state = server.call("PATCH", f"/api/windows/{window}", {"overrides": overrides})

@@ -1,4 +1,4 @@
-"""An import lets others write while it is under way, and is in the memory wholly or not at all."""
+"""An import lets others write while it runs, and is applied completely or not at all."""
 
 import subprocess
 import threading

@@ -1,4 +1,4 @@
-"""A long conversation with the bundled model: never an error at the limit, nothing lost, and the first fact returns."""
+"""A long conversation with the bundled model: no error at the limit, nothing lost, and the first fact returns."""
 
 import os
 from pathlib import Path
@@ -19,8 +19,8 @@ TURNS = 300 if FULL else 12
 BUDGET = 1500
 SETTINGS = WindowSettings(
     generation=GenerationSettings(max_tokens=40 if FULL else 12, temperature=0.7, seed=1),
-    # What is off the subject would fill all the room there is, and the model would have to read it in every turn.
-    # By its worth the fact would never leave, and so could not return.
+    # Without the cap, off-topic text would fill the free space, and the model would have to read it in every turn. Kept
+    # by worth, the fact would never leave and so could not return.
     weave=WeaveSettings(budget_tokens=BUDGET, resurrection_cap=240 if FULL else 120, keeps_by="brightness"),
 )
 FACT = "Please remember: the code of my bicycle lock is 4417."

@@ -34,7 +34,7 @@ def newest(window: Window) -> Newest:
 
 
 def shown(window: Window, since: int) -> tuple[str, str]:
-    """The message and the words of the model that were told after an event."""
+    """Return the message and the model's text that were reported after an event."""
     events = window.log.since(since) or []
     message = (chunk for event in events if event.kind == "message" for chunk in event.data["chunks"])
     tokens = (event.data["text"] for event in events if event.kind == "token")
@@ -46,13 +46,13 @@ def errors(window: Window, since: int) -> list[str]:
 
 
 def own_text(window: Window) -> str:
-    """All that was said in a window and is not deleted."""
+    """Return everything said in a window that is not deleted."""
     stored = (entry.chunk for entry in window.memory.store.chunks_from(0, 100_000))
     return "".join(one.text for one in stored if not one.deleted and (one.metadata or {})["window"] == window.id)
 
 
 def fails(hub: Hub, store: FailingStore, act: Act, number: int, moment: Moment) -> bool:
-    """Whether the turn has so many calls of the store; what must hold after one of them failed holds."""
+    """Check the invariants after store call `number` of a turn fails; return whether there are that many calls."""
     window = hub.open(f"river {number}")
     send(window, FIRST)
     before = window.log.last_number

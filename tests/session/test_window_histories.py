@@ -1,4 +1,4 @@
-"""Whatever is done to two windows on one memory, in any order, what must always hold holds."""
+"""The invariants hold for any sequence of actions on two windows of one memory."""
 
 import os
 import tempfile
@@ -221,7 +221,7 @@ class Histories(RuleBasedStateMachine):
 
 
 def assert_in_budget(window: Window) -> None:
-    """Or else nothing is left that could leave, which is told."""
+    """Or else nothing more can leave, which is reported."""
     assert window.life.plan_pruning(window.budget, window.life.current).burials == ()
 
 

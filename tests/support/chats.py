@@ -1,4 +1,4 @@
-"""Chats with an engine that repeats what was said, a real memory, and nobody at the terminal."""
+"""Chats with the echo engine and a real memory, without a terminal."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager

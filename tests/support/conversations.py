@@ -1,4 +1,4 @@
-"""Exchanges for tests of the whole memory: one token per word, times a minute apart."""
+"""Exchanges for tests of the whole memory: one token per word, one minute apart."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -19,7 +19,7 @@ def chunk_of_text(turn: int, index: int, role: Role, text: str) -> Chunk:
 
 
 def written(memory: Memory, *exchanges: tuple[str, str]) -> list[int]:
-    """A question and an answer each, of one chunk per line; gives the ids of the chunks."""
+    """Write questions and answers, with one chunk per line; return the ids of the chunks."""
     ids = []
     for question, answer in exchanges:
         turn = memory.reserve(1).turn_user

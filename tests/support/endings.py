@@ -1,4 +1,4 @@
-"""A process that ends in the middle: nothing but its writes outlives it, so it ends just before one of them."""
+"""Simulates a process that dies: only its writes survive, so it is enough to end it just before one of them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,14 +10,14 @@ from halo_weave.memory.sqlite.database import Database
 
 
 class Ended(BaseException):
-    """The process ends here."""
+    """The simulated death of the process."""
 
 
 @contextmanager
 def ending_before_write(
     monkeypatch: pytest.MonkeyPatch, number: int, counts: Callable[[], bool] = lambda: True
 ) -> Iterator[None]:
-    """Raises Ended at the write of this number, counted from 0 as soon as `counts` says so."""
+    """Raise Ended before write `number`, counting from 0 and only the writes for which `counts` returns True."""
     real, done = Database.writing, iter(range(10_000))
 
     def writing(database: Database, **more: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The engines that the contract suite runs over; servers are real ones on loopback."""
+"""The engines that the contract suite covers; servers are real ones on loopback."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager

@@ -19,8 +19,11 @@ WORDS = "The disk has failed."
 
 
 class FailingStore:
-    """Counts the calls of the thread that `watch` was called in. The call numbered `fails_at` fails, before or after
-    its effect. While it `is_down`, all calls of all threads fail."""
+    """Counts calls from the thread that called `watch`.
+
+    The call numbered `fails_at` fails, before or after its effect. While `is_down` is set, all calls of all threads
+    fail.
+    """
 
     def __init__(self, store: SqliteStore) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""Where things are: the project, its tests, and the programs that tests start."""
+"""The folders of the project and its tests, and the commands of worker programs."""
 
 import sys
 from pathlib import Path
@@ -9,5 +9,5 @@ DATA = TESTS / "support" / "data"
 
 
 def worker_command(name: str, *arguments: object) -> list[str]:
-    """A program of `support/workers`; start it in the folder `TESTS`, so that it finds the rest of `support`."""
+    """Return the command for a program in `support/workers`; run it in `TESTS`, where it can import `support`."""
     return [sys.executable, "-m", f"support.workers.{name}", *map(str, arguments)]

@@ -1,4 +1,4 @@
-"""Living chunks made of nothing, for the rules that need no memory."""
+"""Made-up living chunks for rules that need no memory."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -12,7 +12,7 @@ from halo_weave.weave.context import Context, LiveChunk
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 LONGEST_JUMP = 2**40
-"""Between two chunks of one turn: what all other windows reserve while it is written on."""
+"""Largest gap between two chunks of one turn: what other windows may reserve before the turn is continued."""
 
 
 def live_chunk(
@@ -26,7 +26,7 @@ def live_chunk(
     time: datetime = BEGIN,
     foreign_tokens: int | None = None,
 ) -> LiveChunk:
-    """`foreign_tokens` is how many another tokenizer needs for the `count` tokens that are stored."""
+    """`foreign_tokens` is how many tokens another tokenizer needs for the `count` stored tokens."""
     texts = [f"w{first + place} " for place in range(count if foreign_tokens is None else foreign_tokens)]
     return LiveChunk(
         key=ChunkKey(turn, index, role),
@@ -42,7 +42,7 @@ def live_chunk(
 
 @st.composite
 def conversations(draw: st.DrawFn) -> list[LiveChunk]:
-    """All chunks of some turns, from any position on, each turn in pieces that may be far from each other."""
+    """Draw all chunks of some turns, starting at any position; the parts of a turn may be far apart."""
     position = draw(st.integers(0, 2**70))
     turn = draw(st.integers(1, 2**70))
     time = BEGIN
@@ -71,7 +71,7 @@ def conversations(draw: st.DrawFn) -> list[LiveChunk]:
         if draw(st.booleans()):
             pending.append((turn + number, index + 1, start, role, time))
     position += draw(st.integers(0, LONGEST_JUMP))
-    for continued, index, start, role, time in pending:  # a reply that was continued after others had spoken
+    for continued, index, start, role, time in pending:  # a reply that was continued after later turns
         chunks.append(live_chunk(continued, index, role, first=position, count=2, turn_start=start, time=time))
         position += 2
     return chunks

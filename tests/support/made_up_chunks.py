@@ -1,4 +1,4 @@
-"""Chunks for tests of the memory: what is in them follows from their key, so that any process can tell what it was."""
+"""Chunks for tests of the memory. Their content follows from their key, so any process can check it."""
 
 import itertools
 from collections.abc import Callable
@@ -15,7 +15,7 @@ PIECES = (" sea", " light", "", " Grüße", "世", " owl🦉", "\n\n", " running
 
 
 def ticking_clock() -> Callable[[], datetime]:
-    """Each time it is asked, it is a second later."""
+    """Return a clock that advances by one second per call."""
     seconds = itertools.count()
     return lambda: TIME + timedelta(seconds=next(seconds), microseconds=1)
 
@@ -40,14 +40,14 @@ def made_up_chunk(
 
 
 def text_chunk(turn: int, text: str, *, first: int, index: int = 0) -> Chunk:
-    """One token per word."""
+    """Return a chunk with one token per word."""
     words = [word for word in text.replace(" ", "\0 ").split("\0") if word]
     tokens = [Token(place, word) for place, word in enumerate(words)]
     return Chunk.of_tokens(ChunkKey(turn, index, "user"), tokens, first_position=first, time=TIME)
 
 
 def written_turn(store: Store, chunks: int = 1, count: int = 5) -> list[Chunk]:
-    """A user's turn of this many chunks without gaps, reserved and written."""
+    """Reserve and write a user's turn of this many chunks without gaps."""
     reservation = store.reserve(chunks * count)
     made = [
         made_up_chunk(reservation.turn_user, index, first=reservation.position_start + index * count, count=count)
@@ -58,7 +58,7 @@ def written_turn(store: Store, chunks: int = 1, count: int = 5) -> list[Chunk]:
 
 
 def written_texts(store: Store, *texts: str) -> list[int]:
-    """A turn for each text; the chunks' ids."""
+    """Write a turn for each text; return the chunks' ids."""
     ids = []
     for text in texts:
         reservation = store.reserve(1000)

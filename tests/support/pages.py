@@ -1,4 +1,4 @@
-"""The page in a real browser, against a real server. Whoever visits hears of every error and every foreign request."""
+"""The page in a real browser against a real server. A visitor records every error and every foreign request."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ SERVER_IS_ENDING = "status of 503"
 
 
 class Visitor:
-    """A person with a browser profile of their own; `faults` is what must not happen."""
+    """A person with a browser profile of their own; `faults` must stay empty."""
 
     def __init__(self, browser: Browser, address: str, **context: Any) -> None:
         self._address = address
@@ -31,11 +31,11 @@ class Visitor:
         self.context.on("request", self._check)
 
     def open(self, window: str | None = None) -> "Tab":
-        """A tab, on this window if one is named; it is ready to be written in."""
+        """Open a tab, on this window if one is named, and wait until it is ready for input."""
         page = self.context.new_page()
         page.on("websocket", self._check_socket)
         if window is not None:
-            # Only at first: a reload shows what the page itself remembers.
+            # Only on the first load: a reload must show what the page itself remembers.
             remember = f"sessionStorage.begun ??= (localStorage.setItem('halo-window', '{window}'), 'yes')"
             page.add_init_script(remember)
         page.goto(self._address)
@@ -44,7 +44,7 @@ class Visitor:
         return tab
 
     def forgive(self, pattern: str) -> None:
-        """The browser itself reports as errors what a test brings about on purpose."""
+        """Ignore console errors that match: the browser also reports errors that a test causes on purpose."""
         self._forgiven.append(pattern)
 
     def close(self) -> None:
@@ -82,16 +82,16 @@ class Tab:
         self.hits = page.locator("#search-hits > *")
 
     def ready(self) -> None:
-        """Until the window's state has come."""
+        """Wait until the window's state has arrived."""
         expect(self.page.locator("#window-name")).not_to_be_empty()
 
     def send(self, text: str) -> None:
-        self.page.bring_to_front()  # Chromium hardly paints a tab that is not in front
+        self.page.bring_to_front()  # Chromium rarely paints a background tab
         self.box.fill(text)
         self.box.press("Enter")
 
     def say(self, text: str) -> None:
-        """Send, and wait for the end of the reply."""
+        """Send a message and wait for the end of the reply."""
         self.send(text)
         expect(self.box).to_have_value("")
         self.idle()
@@ -104,7 +104,7 @@ class Tab:
         return self.turns.nth(place)
 
     def control(self, within: Locator, label: str) -> Locator:
-        """A button that shows when the mouse is over its place."""
+        """Return a button that appears when the mouse is over its place."""
         return within.get_by_role("button", name=re.compile(f"^{label}:"))
 
     def do(self, within: Locator, label: str) -> None:
@@ -113,7 +113,7 @@ class Tab:
         self.control(within, label).first.click()
 
     def words(self) -> list[str]:
-        """What is on the page, turn by turn, as the memory has it."""
+        """Return the text on the page, turn by turn, as the memory has it."""
         texts: list[str] = self.page.eval_on_selector_all(
             "article.turn",
             "turns => turns.map(t => [...t.querySelectorAll('.words')].map(w => w.textContent).join(''))",

@@ -1,4 +1,4 @@
-"""Putting text into contexts, for tests."""
+"""Places text into contexts."""
 
 from halo_weave.engine import Engine, Placed
 
@@ -8,7 +8,7 @@ def placed(engine: Engine, text: str, first: int = 0, *, special: bool = True) -
 
 
 def asked(engine: Engine, question: str, first: int = 0) -> list[Placed]:
-    """A context that ends where the model's answer begins."""
+    """Return a context that ends where the model's answer begins."""
     template = engine.facts.chat_template
     user, assistant = template.user, template.assistant
     return placed(engine, f"{template.start}{user.opening}{question}{user.closing}{assistant.opening}", first)

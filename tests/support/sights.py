@@ -1,4 +1,4 @@
-"""Made-up steps of attention, and every scorer with settings under which a few tokens and steps show what it does."""
+"""Made-up attention steps, and every scorer with settings that make its effect visible in a few tokens and steps."""
 
 from typing import get_args
 
@@ -19,13 +19,13 @@ def small_scorer(name: ScorerName, sink: Sink = "first_token") -> Scorer:
 
 
 def sight(attention: ArrayLike, *, scored: ArrayLike = True) -> Sight:
-    """A step; everything is scored unless said otherwise."""
+    """Return a step in which every token is scored by default."""
     row = np.asarray(attention, dtype=np.float32)
     return Sight(row, np.array(np.broadcast_to(np.asarray(scored, dtype=np.bool_), row.shape)))
 
 
 def random_sight(chance: np.random.Generator, tokens: int) -> Sight:
-    """Very uneven attention that sums to 1, with a sink, a prompt and some that are not scored."""
+    """Return very uneven attention that sums to 1, with a sink, a prompt and some unscored tokens."""
     attention = chance.lognormal(sigma=2, size=tokens)
     attention[0] += attention.sum() / 3
     scored = (np.arange(tokens) >= tokens // 8) & (chance.random(tokens) < 0.9)

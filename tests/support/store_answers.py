@@ -1,4 +1,4 @@
-"""How tests of stores read what a store says."""
+"""Reads the results of store calls in tests."""
 
 from typing import Any
 

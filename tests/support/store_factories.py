@@ -1,4 +1,4 @@
-"""The stores that the contract suite runs over. A factory opens the same memory again each time it is called."""
+"""The stores that the contract suite covers. Each call of a factory opens the same memory again."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ STORES = ("sqlite",)
 
 @contextmanager
 def fresh_memory(kind: str, folder: Path) -> Iterator[StoreFactory]:
-    """A new memory, and the way to open it any number of times; all are closed in the end."""
+    """Yield a factory that opens a new memory any number of times; close every instance at the end."""
     assert kind in STORES
     opened: list[Store] = []
     clock = ticking_clock()

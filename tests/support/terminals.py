@@ -1,4 +1,4 @@
-"""Programs in a terminal of their own."""
+"""Programs in a pseudo-terminal."""
 
 import os
 import pty
@@ -27,7 +27,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 
 class Terminal:
-    """A program in a terminal of its own: what it shows can be waited for, and keys can be pressed."""
+    """A program in a pseudo-terminal: a test can wait for its output and press keys."""
 
     def __init__(self, command: list[str], environ: dict[str, str]) -> None:
         self._screen, inner = pty.openpty()
@@ -37,7 +37,7 @@ class Terminal:
         self._inner: int | None = inner
         self.shown = ""
         self.raw = ""
-        """The same with colours and all else that steers a terminal."""
+        """The output with colours and all other control sequences."""
 
     def press(self, keys: str) -> None:
         os.write(self._screen, keys.encode())
@@ -63,12 +63,12 @@ class Terminal:
         os.close(self._screen)
 
     def _read(self, seconds: float) -> bool:
-        """False if nothing came, or nothing can come any more."""
+        """Read once; return False if nothing arrived or nothing can arrive any more."""
         if seconds <= 0 or not select.select([self._screen], [], [], seconds)[0]:
             return False
         try:
             data = os.read(self._screen, 65_536)
-        except OSError:  # Linux says so when the program's side is closed
+        except OSError:  # Linux raises this when the program's side is closed
             return False
         self._let_go()
         text = data.decode("utf-8", "replace").replace("\r", "")
@@ -77,20 +77,20 @@ class Terminal:
         return bool(data)
 
     def _let_go(self) -> None:
-        """Once the program has the terminal, only it may keep it open, so that its end can be noticed."""
+        """Close our copy of the terminal once the program has it, so that the program's exit can be noticed."""
         if self._inner is not None:
             os.close(self._inner)
             self._inner = None
 
 
 def environment(home: Path) -> dict[str, str]:
-    """Data of its own in `home`; the embedder that was prepared once is used by all."""
+    """Return an environment with its own data in `home` and a shared cache, so the embedder is prepared only once."""
     cache = Path(os.environ["HALO_HOME"]) / "cache"
     cache.mkdir(exist_ok=True)
     if not (home / "cache").exists():
         (home / "cache").symlink_to(cache)
     kept = {name: value for name, value in os.environ.items() if not name.startswith("HALO_")}
-    # A test's terminal does not answer questions about the cursor.
+    # The pseudo-terminal does not answer cursor position requests.
     return kept | {"HALO_HOME": str(home), "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1"}
 
 

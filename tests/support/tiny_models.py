@@ -1,7 +1,7 @@
-"""Tiny GGUF models with random weights, one for each kind of memory that llama.cpp has.
+"""Tiny GGUF models with random weights, one for each kind of memory in llama.cpp.
 
-What they write makes no sense, but what they are shown decides it, far back too: the weights are scaled so that every
-layer adds about as much as the embedding of the token itself. The seeds are such that the likeliest token leads by far
+Their output makes no sense, but it depends on the whole context, even far back: the weights are scaled so that every
+layer adds about as much as the token's own embedding. The seeds are chosen so that the likeliest token leads by far
 more than rounding could change.
 """
 
@@ -35,7 +35,7 @@ _CONVOLUTION = 3
 
 
 def write_llama(path: Path) -> Path:
-    """Plain attention, and nothing said about how to chat."""
+    """Plain attention, without a chat template."""
     model = _TinyModel("llama", seed=49)
     model.add_attention_facts()
     model.add_vocabulary(CHATML_SIGNS)
@@ -47,7 +47,7 @@ def write_llama(path: Path) -> Path:
 
 
 def write_llama_with_template(path: Path) -> Path:
-    """Plain attention, with a template of its own and a sign that begins every text."""
+    """Plain attention, with its own chat template and a token that begins every text."""
     model = _TinyModel("llama", seed=2)
     model.add_attention_facts()
     model.add_vocabulary(HEADERS_SIGNS, template=HEADERS_TEMPLATE, adds_bos=True)
@@ -59,7 +59,7 @@ def write_llama_with_template(path: Path) -> Path:
 
 
 def write_mamba(path: Path) -> Path:
-    """Recurrent layers only."""
+    """Only recurrent layers."""
     model = _TinyModel("mamba", seed=3)
     model.writer.add_head_count(0)
     model.writer.add_feed_forward_length(0)
@@ -75,7 +75,7 @@ def write_mamba(path: Path) -> Path:
 
 
 def write_gemma2(path: Path) -> Path:
-    """Attention in which every other layer sees the last few tokens only."""
+    """Attention in which every other layer sees only the last few tokens."""
     model = _TinyModel("gemma2", seed=4)
     model.add_attention_facts()
     model.writer.add_sliding_window(SLIDING_WINDOW)
@@ -86,7 +86,7 @@ def write_gemma2(path: Path) -> Path:
     for layer in range(LAYERS):
         model.add_attention(layer)
         model.add_feed_forward(layer)
-        # Large enough to stand beside the embedding, which this kind of model multiplies.
+        # Large enough to matter beside the embedding, which this architecture scales up.
         for name in ("post_attention_norm", "post_ffw_norm"):
             model.add(f"blk.{layer}.{name}.weight", np.full(EMBEDDING, 4.0))
     return model.write(path)
@@ -106,7 +106,7 @@ def write_qwen2vl(path: Path) -> Path:
 
 
 def write_lfm2(path: Path) -> Path:
-    """Convolutions that keep a state, with attention in every other layer."""
+    """Convolutions with a state, and attention in every other layer."""
     kv_heads = [0, KV_HEADS] * (LAYERS // 2)
     model = _TinyModel("lfm2", seed=54)
     model.add_attention_facts(kv_heads)
@@ -128,7 +128,7 @@ def write_lfm2(path: Path) -> Path:
 
 
 def write_falcon_h1(path: Path) -> Path:
-    """Attention and recurrence side by side in every layer."""
+    """Attention and recurrence in parallel in every layer."""
     groups = 1
     convolved = _SSM["inner"] + 2 * groups * _SSM["state"]
     model = _TinyModel("falcon-h1", seed=4)
@@ -154,7 +154,7 @@ def write_falcon_h1(path: Path) -> Path:
 
 
 class _TinyModel:
-    """A model that is being put together; `writer` takes what only some kinds have."""
+    """A model under construction; `writer` takes metadata that only some architectures have."""
 
     def __init__(self, architecture: str, *, seed: int) -> None:
         self.writer: Any = gguf.GGUFWriter(None, architecture)
@@ -173,7 +173,7 @@ class _TinyModel:
         self.writer.add_rope_dimension_count(HEAD_SIZE)
 
     def add_vocabulary(self, signs: Sequence[str], *, template: str | None = None, adds_bos: bool = False) -> None:
-        """All bytes, some pairs of letters, and signs of control: the first begins texts, the last ends turns."""
+        """Add all bytes, some pairs of letters, and control tokens: the first begins texts, the last ends turns."""
         words = [*_byte_letters().values(), *_PAIRS, *signs]
         types = [gguf.TokenType.NORMAL] * (len(words) - len(signs)) + [gguf.TokenType.CONTROL] * len(signs)
         self._vocabulary_size, self._sign_count = len(words), len(signs)
@@ -190,7 +190,7 @@ class _TinyModel:
             self.writer.add_chat_template(template)
 
     def add_ends(self, *, is_tied: bool = False, norm: str = "output_norm") -> None:
-        """What stands before the first layer and behind the last one."""
+        """Add the weights before the first layer and after the last."""
         self.add("token_embd.weight", self._per_token())
         self.add_norm(norm)
         if not is_tied:
@@ -211,7 +211,7 @@ class _TinyModel:
         self.add_matrix(f"blk.{layer}.ffn_down", EMBEDDING, FEED_FORWARD)
 
     def add_recurrence(self, layer: int) -> None:
-        """A state that fades slowly, so that it still holds something of the first of a hundred tokens."""
+        """Add a slowly decaying state that still holds something of the first of a hundred tokens."""
         self.add_norm(f"blk.{layer}.attn_norm")
         self.add_matrix(f"blk.{layer}.ssm_in", 2 * _SSM["inner"], EMBEDDING)
         self.add_matrix(f"blk.{layer}.ssm_conv1d", _SSM["inner"], _SSM["kernel"])
@@ -227,7 +227,7 @@ class _TinyModel:
         self.add(f"{name}.weight", np.ones(size))
 
     def add_matrix(self, name: str, rows: int, columns: int) -> None:
-        """A matrix that gives numbers of about the size of those it is given, or somewhat larger."""
+        """Add a matrix whose outputs are about as large as its inputs, or somewhat larger."""
         self.add(f"{name}.weight", self._random.normal(0, 1.5 / np.sqrt(columns), (rows, columns)))
 
     def add(self, name: str, values: NDArray[np.floating[Any]]) -> None:
@@ -243,14 +243,14 @@ class _TinyModel:
         return path
 
     def _per_token(self) -> NDArray[np.floating[Any]]:
-        """A row for each token; those of signs of control are so small that the model does not choose them itself."""
+        """Return a row per token; rows of control tokens are so small that the model does not choose them."""
         rows = self._random.normal(0, 0.3, (self._vocabulary_size, EMBEDDING))
         rows[-self._sign_count :] *= 0.1
         return rows
 
 
 def _byte_letters() -> Mapping[int, str]:
-    """The letter that stands for each byte in vocabularies of this kind: itself, or one beyond the first 256."""
+    """Map each byte to its letter in byte-level vocabularies: itself, or one beyond the first 256."""
     visible = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     hidden = [byte for byte in range(256) if byte not in visible]
     return {

@@ -44,7 +44,7 @@ def tools(settings: WindowSettings = PLAIN, **changes: object) -> WindowSettings
 
 
 def by_tools(window: Window) -> list[LiveChunk]:
-    """The living chunks that are results of calls, known by their marks."""
+    """Return the living chunks that are tool results, recognised by their marks."""
     return [chunk for chunk in window.life.context if "tool" in chunk.marks]
 
 

@@ -1,4 +1,4 @@
-"""Memories for tests of exports and imports, and what is asked of each."""
+"""Memories for tests of export and import, and the queries that compare them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,7 +44,7 @@ def exported_lines(store: Store, path: Path) -> list[bytes]:
 
 
 def lived_in(store: Store) -> None:
-    """Some of everything: several turns, metadata, a gap, a merge, a deletion, a deletion taken back."""
+    """Write some of everything: several turns, metadata, a gap, a merge, a deletion, an undone deletion."""
     first, second = written_turn(store, chunks=3), written_turn(store, chunks=2, count=7)
     reservation = store.reserve(500)
     store.write_chunks(

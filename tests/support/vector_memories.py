@@ -15,7 +15,7 @@ TIME = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def clustered(count: int, dimensions: int, seed: int, clusters: int = 100) -> NDArray[np.float32]:
-    """Vectors of length 1 around centres that do not depend on the seed, as those of texts lie around topics."""
+    """Return unit vectors around centres that do not depend on the seed, as text embeddings cluster around topics."""
     centres = np.random.default_rng(0).standard_normal((clusters, dimensions))
     random = np.random.default_rng(seed)
     vectors = centres[random.integers(clusters, size=count)] + 0.7 * random.standard_normal((count, dimensions))
@@ -24,7 +24,7 @@ def clustered(count: int, dimensions: int, seed: int, clusters: int = 100) -> ND
 
 
 def write_vectors(store: Store, vectors: NDArray[np.float32]) -> list[int]:
-    """A chunk of one token for each vector, all in one turn."""
+    """Write a chunk of one token for each vector, all in one turn."""
     reservation = store.reserve(len(vectors))
     chunks = [
         Chunk.of_tokens(

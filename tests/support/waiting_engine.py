@@ -1,4 +1,4 @@
-"""An echo engine whose replies end only when they are cancelled: a stop that gets lost fails the test."""
+"""An echo engine whose replies end only when cancelled: a lost stop fails the test."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ PATIENCE_S = 60.0
 
 
 class WaitingEngine(EchoEngine):
-    """A reply waits after its first step."""
+    """Each reply waits after its first step."""
 
     def open_context(self, *, attention: AttentionChoice | None = AttentionChoice()) -> "WaitingContext":  # noqa: B008
         return WaitingContext(self, attention, fading_attention, 0.0)

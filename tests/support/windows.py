@@ -1,4 +1,4 @@
-"""Windows for tests: on a real memory in a file, with the echo engine unless told otherwise."""
+"""Windows for tests, on a real memory file and by default with the echo engine."""
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +31,7 @@ PLAIN = WindowSettings(
 
 
 class Happening:
-    """Attention of the echo engine that does something at a step of a reply, counted from 0 over all replies."""
+    """Attention for the echo engine that runs a callback at a given step, counted from 0 over all replies."""
 
     def __init__(self) -> None:
         self.steps = 0
@@ -45,7 +45,7 @@ class Happening:
 
 
 class Clock:
-    """A minute passes whenever somebody looks."""
+    """A clock that advances by one minute per call."""
 
     def __init__(self) -> None:
         self.now = datetime(2026, 1, 1, tzinfo=UTC)
@@ -73,7 +73,7 @@ def opened_hub(
 
 
 def weave(settings: WindowSettings = PLAIN, **changes: object) -> WindowSettings:
-    """The settings with others for the living context."""
+    """Return the settings with changes to the living context."""
     return with_section(settings, "weave", **changes)
 
 
@@ -98,12 +98,12 @@ def notices(window: Window) -> list[str]:
 
 
 def seen_text(window: Window) -> str:
-    """All that the model would read."""
+    """Return all text that the model would read."""
     return window.engine.detokenize([placed.token_id for placed in window.life.layout().placed])
 
 
 def held_text(window: Window) -> str:
-    """All that the engine's context holds."""
+    """Return all text in the engine's context."""
     return window.engine.detokenize([placed.token_id for placed in window.engine_context.tokens])
 
 
@@ -121,5 +121,5 @@ def is_ascending(placed: Sequence[Placed]) -> bool:
 
 
 def long_text(paragraphs: int, name: str = "river") -> str:
-    """Each paragraph becomes a chunk of its own."""
+    """Return paragraphs that each become a chunk of their own."""
     return "\n\n".join(f"The {name} number {number} runs to the sea at last." for number in range(paragraphs))

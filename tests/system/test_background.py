@@ -1,4 +1,4 @@
-"""Threads in the background: a failure is counted and reported, and a thread that has to go on does."""
+"""Background threads: a failure is counted and reported, and a thread that has to continue does."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""What was said is readable by its owner alone, wherever the program writes it."""
+"""Only its owner can read what was said, wherever the program writes it."""
 
 import os
 import stat
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes are of an
 
 @pytest.fixture(autouse=True)
 def _open_to_all() -> Iterator[None]:
-    """As it is on most machines."""
+    """The default umask on most machines."""
     before = os.umask(0o022)
     yield
     os.umask(before)

@@ -1,4 +1,4 @@
-"""The command: what it prints, where, and its exit code."""
+"""The command line: its output and exit codes."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The doctor says what is there, and whether a chat can work."""
+"""The doctor reports what is installed and whether chat works."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What reaches the terminal, and what does not."""
+"""What reaches the terminal and what does not."""
 
 import io
 import sys

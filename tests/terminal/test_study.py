@@ -1,4 +1,4 @@
-"""A capture becomes one page that shows what was captured, and nothing of it can run."""
+"""A capture becomes one page that shows its content and runs none of it."""
 
 import re
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def window(hub: Hub) -> Window:
 
 @pytest.fixture
 def capture(window: Window, tmp_path: Path) -> Path:
-    """Seven turns in a context for about three; one chunk comes back by hand, and one is deleted."""
+    """Seven turns in a context for about three; one chunk is resurrected by hand, and one is deleted."""
     start_capture(window, tmp_path / "captured")
     send(window, f"First of all: {HOSTILE}")
     for number in range(4):

@@ -1,4 +1,4 @@
-"""Taking chat templates apart."""
+"""Parsing chat templates."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Chunks of a turn: worked examples, and what holds for every text and every way of splitting it into tokens."""
+"""The chunks of a turn: worked examples, and properties of every text and every tokenization."""
 
 import re
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ class Structure(NamedTuple):
 
 
 def structure_of(text: str) -> Structure:
-    """The rules once more, on whole lines of a whole text."""
+    """The same rules, applied to the lines of a complete text."""
     starts: list[int] = []
     fences: list[tuple[int, int]] = []
     closing: re.Pattern[str] | None = None
@@ -145,7 +145,7 @@ def test_no_chunk_ends_inside_a_fence(pieces: list[str], min_tokens: int) -> Non
 def test_chunks_do_not_depend_on_the_tokens_if_these_end_where_blocks_do(text: str, data: st.DataObject) -> None:
     by_character = split_characters(text)
     places = st.lists(st.integers(min_value=0, max_value=len(text)), max_size=20)
-    # Two cuts at the same place make a token without text; it must not change the chunks either.
+    # Two cuts at the same place make an empty token, which must not change the chunks either.
     block_ends = accumulate(map(len, by_character))
     cuts = sorted([0, len(text), *block_ends, *structure_of(text).starts, *data.draw(places)])
     assert split(*(text[start:end] for start, end in pairwise(cuts))) == by_character

@@ -1,4 +1,4 @@
-"""Text from anybody is read in a time that grows with its length, not with the square of it."""
+"""Untrusted text is parsed in linear, not quadratic, time."""
 
 import sqlite3
 import subprocess
@@ -16,7 +16,7 @@ from support.folders import TESTS, worker_command
 from support.made_up_chunks import written_texts
 
 _SECONDS = 240
-"""Of processor time, where some ten are needed; with one pattern that is not linear it takes hours."""
+"""CPU seconds; about ten are needed, but a single non-linear pattern takes hours."""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits on Windows")

@@ -1,4 +1,4 @@
-"""The tools themselves: whatever they are asked for, they answer with an outcome."""
+"""The tools: they answer any request with an outcome."""
 
 from collections.abc import Iterator
 from contextlib import closing

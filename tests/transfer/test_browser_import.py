@@ -1,4 +1,4 @@
-"""The export of the browser Halo Weave comes in with its numbers or, where they are taken, new ones."""
+"""Imports from the browser Halo Weave keep their numbers, or get new ones where those are taken."""
 
 import gzip
 import itertools
@@ -20,7 +20,7 @@ BROWSER_FILE = PROJECT.parent / "shared" / "data" / "halo-weave-export.json.gz"
 
 
 def browser_tokens() -> list[Row]:
-    """A system prompt, a question of two sentences, of which one was pruned, an answer, another question."""
+    """A system prompt, a question of two sentences, one of them pruned, an answer, and another question."""
     said = [
         (0, "system", 0, ["", "system", "\n", "Be kind."]),
         (1, "user", 0, ["Where", " do", " owls", " live?"]),
@@ -217,7 +217,7 @@ def test_a_real_browser_export_comes_in_whole(store: Store, other: Store, tmp_pa
 
 
 def test_half_a_character_becomes_the_sign_for_an_unknown_one(store: Store, tmp_path: Path) -> None:
-    """Whole pairs stay, and a backslash that is text is no escape."""
+    """Complete surrogate pairs stay, and a literal backslash is not an escape."""
     [token] = [{**browser_tokens()[4], "text": "half \ud83d, whole \U0001f600, written \\ud83d"}]
     (tmp_path / "export.json").write_bytes(browser_export([token]))
     import_file(store, tmp_path / "export.json", now=NOW)

@@ -1,4 +1,4 @@
-"""The memory leaves in a file from which it comes back as it was."""
+"""An exported memory can be restored exactly."""
 
 import hashlib
 import json
@@ -150,7 +150,7 @@ def change(store: Store, action: str, number: int) -> None:
 def test_export_and_import_are_inverse(start: int, turns: list[Any], changes: list[tuple[str, int]]) -> None:
     with TemporaryDirectory() as name, memory(Path(name, "a.db")) as store, memory(Path(name, "b.db")) as other:
         live(store, start, turns, changes)
-        assume(store.stats().chunks or start < 2**64)  # counters further beyond what a file names are not taken over
+        assume(store.stats().chunks or start < 2**64)  # counters far beyond a file's numbers are not imported
         export_memory(store, Path(name, "one.jsonl"), now=NOW)
         imported = import_file(other, Path(name, "one.jsonl"))
         export_memory(other, Path(name, "two.jsonl"), now=NOW)

@@ -1,4 +1,4 @@
-"""What a file says of itself is not believed by a window: nobody's words return as the system's or as a tool's."""
+"""A window does not trust an imported file's claims: nothing returns as the system's or a tool's text."""
 
 from pathlib import Path
 from zoneinfo import ZoneInfo

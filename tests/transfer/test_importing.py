@@ -1,4 +1,4 @@
-"""A file comes into a memory that has something already: what is new is added, or nothing."""
+"""Importing into a memory that already has content adds what is new, or nothing."""
 
 from collections.abc import Callable
 from datetime import timedelta

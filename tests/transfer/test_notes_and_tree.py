@@ -1,4 +1,4 @@
-"""Notes and memory tree travel with an export; what is another story here stays as it is, and is said."""
+"""Notes and memory tree are part of an export; conflicting local versions stay, and the import says so."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A file that is not sound is refused, in one sentence, and nothing is changed."""
+"""An invalid file is refused with one sentence, and nothing is changed."""
 
 import gzip
 import hashlib
@@ -14,7 +14,7 @@ from support.transfer_memories import Row, all_chunks, assert_refused
 
 
 def made_export(*rows: Row, digest: str | None = None, **header: Any) -> bytes:
-    """An export of these chunks that is sound in itself, but for what is said otherwise."""
+    """Return a valid export of these chunks, except for what the arguments override."""
     lines = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
     whole = {
         "format": "halo-weave-export",

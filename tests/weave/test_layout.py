@@ -1,4 +1,4 @@
-"""How living chunks become the tokens that the model sees."""
+"""The layout of living chunks as the tokens that the model sees."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -24,7 +24,7 @@ OPEN, CLOSE, DATE = 1, 2, 3
 
 
 class Frames:
-    """Two tokens open a turn, one closes it, and one more is a date."""
+    """A turn has two opening tokens and one closing token; a date adds one more."""
 
     beginning: Sequence[Token] = (Token(0, "start"), Token(9, "system"))
 

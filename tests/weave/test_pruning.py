@@ -42,7 +42,7 @@ def answer(peak: float, index: int = 0, *, turn: int = 2, pinned: bool = False, 
 
 
 def names(plan: PruningPlan) -> list[str]:
-    """Burials as the seeds write them: UT3S1 is chunk 1 of the user's turn 3."""
+    """Return the burials in short form: UT3S1 is chunk 1 of the user's turn 3."""
     return [f"{burial.key.role[0].upper()}T{burial.key.turn}S{burial.key.index}" for burial in plan.burials]
 
 
@@ -55,7 +55,7 @@ def value_of(chunk: LivingChunk) -> float:
 
 
 def anchors_of(key: ChunkKey) -> set[ChunkKey]:
-    """Without which a chunk would not be understood; an answer's own anchor needs only that of its question."""
+    """Return the chunks needed to understand this one; an answer's own anchor needs only that of its question."""
     if key.role == "system":
         return set()
     own, question = ChunkKey(key.turn, 0, key.role), ChunkKey(key.turn - 1, 0, "user")
@@ -72,7 +72,7 @@ EXCHANGE = (
     chunk(4, 3, "assistant", 950),
     chunk(4, 4, "assistant", 3),
 )
-"""The worked example: bright anchors, of which one is dimmer than a chunk of the answer."""
+"""The worked example: bright anchors, one of which is dimmer than a chunk of the answer."""
 
 
 def test_an_exchange_leaves_by_brightness_the_answers_anchor_then_and_the_questions_last() -> None:
@@ -242,7 +242,7 @@ peaks = st.integers(-3, 3).map(float) | st.floats(-1e6, 10_000)
 
 @st.composite
 def contexts(draw: st.DrawFn) -> list[LivingChunk]:
-    """Anything that could live: exchanges with holes, several windows' turns, roles in any order."""
+    """Draw any possible context: exchanges with holes, turns of several windows, roles in any order."""
     keys = draw(
         st.lists(
             st.builds(ChunkKey, st.integers(0, 5), st.integers(0, 3), st.sampled_from(ROLES)), max_size=24, unique=True
@@ -272,7 +272,7 @@ fixed_tokens = st.integers(0, 20)
 
 
 def may_leave(living: Sequence[LivingChunk]) -> list[LivingChunk]:
-    """The rules again, by looking at everything each time."""
+    """The same rules by brute force."""
     needed = {anchor for one in living for anchor in anchors_of(one.key)}
     return [one for one in living if one.key not in needed and not is_held(one)]
 

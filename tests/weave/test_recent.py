@@ -1,4 +1,4 @@
-"""Which exchanges are recent, and that they leave last."""
+"""Which exchanges count as recent, and that they leave last."""
 
 from pathlib import Path
 

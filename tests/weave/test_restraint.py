@@ -1,4 +1,4 @@
-"""Nothing returns for a message that is about nothing in the memory, however much there is in it."""
+"""Nothing returns for a message unrelated to the memory, however large the memory is."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What returns to a context, in which order, with whom, how bright and why; and what there is no room for."""
+"""What returns to a context: order, anchors, brightness and reasons; and what does not fit."""
 
 from collections.abc import Iterable
 from random import Random
@@ -40,7 +40,7 @@ def memory(*keys: ChunkKey, tokens: int = 10, frame: int = 0) -> dict[ChunkKey, 
 
 
 def found(*keys: ChunkKey) -> list[Candidate]:
-    """Best first."""
+    """Return candidates for these keys, best first."""
     return [Candidate(key, 1 / place) for place, key in enumerate(keys, start=1)]
 
 
@@ -259,7 +259,7 @@ all_keys = st.builds(ChunkKey, st.integers(0, 5), st.integers(0, 3), st.sampled_
 
 @st.composite
 def memories(draw: st.DrawFn) -> tuple[list[Candidate], dict[ChunkKey, Dormant], set[ChunkKey]]:
-    """What was found, what could return and what lives, with holes everywhere."""
+    """Draw search hits, dormant chunks and living chunks, with holes everywhere."""
     keys = draw(st.lists(all_keys, min_size=1, max_size=30, unique=True))
     positions = draw(st.permutations(range(len(keys))))
     living = draw(st.sets(st.sampled_from(keys), max_size=8))

@@ -1,4 +1,4 @@
-"""What a chunk is worth: each part of it on chunks whose order is plain."""
+"""The worth of a chunk: each of its parts, on chunks with an obvious order."""
 
 import math
 from pathlib import Path
@@ -20,13 +20,13 @@ from support.windows import living, opened_hub, weave, with_section
 
 
 def said(text: str, role: Role = "user", peak: float = 0.0) -> WorthInput:
-    """A token for each word."""
+    """Make one token per word."""
     words = text.split(" ")
     return WorthInput(role, tuple(word if place == 0 else f" {word}" for place, word in enumerate(words)), peak)
 
 
 def test_what_was_said_first_is_new_and_its_repetition_is_not() -> None:
-    """Four words that nobody said before count 4 + 4 / 2, said again they count 4 / 2; for the root of 4 tokens."""
+    """Four new words count 4 + 4 / 2, repeated ones 4 / 2, each divided by the square root of 4 tokens."""
     first, again = worth.novelty([said("green boats sail north"), said("Green boats sail north")])
     assert first == pytest.approx((4 + 2) / 2)
     assert again == pytest.approx(2 / 2)
@@ -37,7 +37,7 @@ def test_signs_are_no_words() -> None:
 
 
 def test_names_and_numbers_count_but_not_the_beginnings_of_sentences() -> None:
-    """Anna, Berlin and 1987 are three; We and It only begin sentences, and I is no name."""
+    """Anna, Berlin and 1987 count; We and It only begin sentences, and I is not a name."""
     (found,) = worth.names([said("We met Anna in Berlin , 1987. It rained; I laughed.")])
     assert found == pytest.approx(3 / math.sqrt(11))
 
@@ -47,7 +47,7 @@ def test_a_script_without_capitals_has_no_names() -> None:
 
 
 def test_who_says_little_is_ahead_and_who_says_as_much_is_not() -> None:
-    """A role with a quarter of the tokens has − log 1/4; with half of them both have the same."""
+    """A role with a quarter of the tokens gets − log 1/4; with half of them each, both roles get the same."""
     little, much = worth.scarcity([said("a b"), said("c d e f g h", "assistant")])
     assert (little, much) == pytest.approx((math.log(4), -math.log(0.75)))
     one, other = worth.scarcity([said("a b"), said("c d", "assistant")])
@@ -60,7 +60,7 @@ def test_brightness_counts_by_rank_and_equals_share_theirs() -> None:
 
 
 def test_the_newest_wishes_of_users_count_up_to_an_eighth_of_the_context() -> None:
-    """Of 80 tokens 10 may be wishes: the newest user's (4), not the assistant's, one more (4), and no third."""
+    """Of 80 tokens, 10 may be wishes: the newest user's (4), not the assistant's, one more (4), and no third."""
     wish = "Always answer in French."
     talk = said(" ".join(["so"] * 64))
     context = [said(wish), said(wish), talk, said(wish), said(wish, "assistant")]
@@ -80,7 +80,7 @@ def test_an_empty_context_is_worth_nothing() -> None:
 
 @pytest.mark.parametrize(("keeps_by", "stays"), [("worth", True), ("brightness", False)])
 def test_a_window_keeps_what_is_worth_most_or_what_is_brightest(tmp_path: Path, keeps_by: KeepsBy, stays: bool) -> None:
-    """A fact that is not mentioned again is dark after some small talk, but nothing else says the same."""
+    """A fact that is never mentioned again is dim after some small talk, but no other chunk says the same."""
     settings = weave(budget_tokens=150, keeps_by=keeps_by)
     with opened_hub(tmp_path / "halo.db", EchoEngine(["Yes."]), settings) as hub:
         window = hub.open("facts")
@@ -92,7 +92,7 @@ def test_a_window_keeps_what_is_worth_most_or_what_is_brightest(tmp_path: Path, 
 
 
 def test_a_wish_outlives_what_is_said_after_it(tmp_path: Path, llama_engine: LlamaEngine) -> None:
-    """It says nothing new, and each later message does and names somebody."""
+    """The wish says nothing new, while each later message does and names somebody."""
     settings = with_section(weave(budget_tokens=320), "generation", max_tokens=12, temperature=0)
     with opened_hub(tmp_path / "halo.db", llama_engine, settings) as hub:
         window = hub.open("wishes")
@@ -119,6 +119,6 @@ def test_any_context_has_a_finite_worth_for_each_chunk(context: list[WorthInput]
 
 @given(contexts)
 def test_the_units_of_brightness_do_not_matter(context: list[WorthInput]) -> None:
-    """Scorers differ in scale: twice the brightness for all is worth the same."""
+    """Scorers differ in scale: doubling every brightness leaves the worth unchanged."""
     doubled = [one._replace(peak=2 * one.peak) for one in context]
     assert worth.worths(doubled) == pytest.approx(worth.worths(context))

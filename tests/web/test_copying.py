@@ -1,4 +1,4 @@
-"""Copying works on pages that came over plain HTTP from another machine, where browsers offer no clipboard."""
+"""Copying works on pages loaded over plain HTTP from another machine, where browsers offer no clipboard."""
 
 from playwright.sync_api import Browser, expect
 

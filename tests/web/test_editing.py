@@ -1,4 +1,4 @@
-"""Asking in other words, deleting, and taking it back, on the page."""
+"""Editing a question or a reply, deleting, and undoing it, on the page."""
 
 import re
 
@@ -39,7 +39,7 @@ def test_an_edit_that_is_left_changes_nothing(echo_server: Process, browser: Bro
 
 
 def test_an_edited_reply_takes_the_place_of_the_earlier_one_in_all_tabs(echo_server: Process, browser: Browser) -> None:
-    """What was typed before is there again, the model goes on from the edited words, and older replies have no Edit."""
+    """The typed text is there again, the model continues from the edit, and older replies have no Edit."""
     window = new_window(echo_server, "edited reply")
     with visiting(browser, echo_server.address) as visitor:
         tab, other = visitor.open(window), visitor.open(window)
@@ -109,7 +109,7 @@ PARAGRAPHS = "\n\n".join(
 
 
 def test_delete_asks_for_what_was_pointed_at_and_says_what_went(echo_server: Process, browser: Browser) -> None:
-    """A passage in the middle of an earlier reply goes alone; a question takes its answer along."""
+    """A passage in the middle of an earlier reply is deleted alone; a question takes its answer along."""
     window = new_window(echo_server, "pointed at")
     asked: list[str] = []
     with visiting(browser, echo_server.address) as visitor:
@@ -151,7 +151,7 @@ def test_a_whole_reply_can_be_deleted_and_the_newest_hands_its_question_back(
 def test_what_is_undeleted_in_the_memory_alone_is_reported_and_can_be_resurrected(
     echo_server: Process, browser: Browser
 ) -> None:
-    """A window that was closed meanwhile does not know any more how the chunk lived."""
+    """A window that was closed in the meantime no longer knows the chunk's living state."""
     window = new_window(echo_server, "undeleted")
     with visiting(browser, echo_server.address) as visitor:
         tab = visitor.open(window)

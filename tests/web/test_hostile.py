@@ -1,4 +1,4 @@
-"""Text that would like to be more than text: whoever it comes from, nothing runs and all of it is shown."""
+"""Hostile text from any source: none of it runs, and all of it is shown."""
 
 import re
 from pathlib import Path
@@ -89,7 +89,7 @@ def test_a_line_of_a_megabyte_does_not_fit_and_stays_in_the_box(echo_server: Pro
 
 
 def test_from_an_import(browser: Browser, tmp_path: Path) -> None:
-    """All of it is found and shown as text; half a character as the sign for an unknown one."""
+    """All of it is found and shown as text, an unpaired surrogate as the replacement character."""
     texts = [*HOSTILE.values(), LONG_LINE, "half \\ud83d a face"]
     tokens = [
         {"token_id": 1, "text": f"{word} {text}", "position": place, "turn_id": place, "role": "user", "sentence_id": 0}

@@ -1,4 +1,4 @@
-"""How the page looks and reads: both themes and views, a phone, a screen reader, a keyboard."""
+"""Appearance and accessibility of the page: both themes and views, a phone, a screen reader, a keyboard."""
 
 import re
 
@@ -33,7 +33,7 @@ DIALOGS = ("search", "settings", "figures", "transfer", "help", "tree", "notes",
 
 @pytest.fixture(scope="module")
 def window(echo_server: Process, browser: Browser) -> str:
-    """A window with something in it: Markdown, something pinned, and something buried."""
+    """A window with content: Markdown, a pinned chunk and a buried one."""
     window = new_window(echo_server, "looks", **{"weave.budget_tokens": 500})
     with visiting(browser, echo_server.address) as visitor:
         tab = visitor.open(window)
@@ -68,7 +68,7 @@ def test_nothing_serious_stands_in_the_way_of_anybody(
 
 
 def serious(page: Page) -> list[str]:
-    """What axe finds: rule and place."""
+    """Return the rule and element of each violation that axe finds."""
     findings = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     return [
         f"{finding['id']}: {[(node['target'], node.get('failureSummary')) for node in finding['nodes'][:3]]}"
@@ -128,7 +128,7 @@ def test_brightness_is_painted_and_explained(echo_server: Process, browser: Brow
 
 
 def test_what_is_new_is_plain_until_a_look_has_met_it(model_server: Process, browser: Browser) -> None:
-    """A reply at full brightness throughout is not painted as if all of it stood out."""
+    """A reply that is fully bright throughout is not painted as if all of it stood out."""
     window = new_window(model_server, "new words", **{"generation.max_tokens": 12})
     with visiting(browser, model_server.address) as visitor:
         tab = visitor.open(window)
@@ -205,7 +205,7 @@ def test_a_screen_reader_hears_the_status_but_not_every_word(
 
 
 def test_a_dialog_that_is_opened_right_behind_another_keeps_its_content(echo_server: Process, browser: Browser) -> None:
-    """A browser tells a moment later that a dialog was closed; by then the next may be open."""
+    """A browser reports a closed dialog a moment later, when the next may already be open."""
     with visiting(browser, echo_server.address) as visitor:
         tab = visitor.open(new_window(echo_server, "dialogs"))
         tab.open_dialog("transfer")

@@ -1,4 +1,4 @@
-"""What left the context, and what was ever said: the graveyard, the search, export and import on the page."""
+"""The graveyard, search, export and import on the page."""
 
 import re
 from pathlib import Path
@@ -17,7 +17,7 @@ def sentence_about(thing: str) -> str:
 
 
 def with_a_grave(tab: Tab) -> str:
-    """Talk until something is buried; what it was about."""
+    """Chat until something is buried; return what it was about."""
     for said, thing in enumerate(THINGS, start=1):
         tab.say(sentence_about(thing))
         words = tab.words()

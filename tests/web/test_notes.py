@@ -1,4 +1,4 @@
-"""The notes on the page: written, checked, saved, taken back and carried along; whatever is in them is text."""
+"""The notes on the page: edited, validated, saved, undone and exported; their content is only ever text."""
 
 import json
 import re
@@ -15,7 +15,7 @@ IS_REFUSED = "status of 409"
 
 
 def begin(process: Process, **document: Any) -> None:
-    """The notes are one for all tests."""
+    """Set the notes to this document; all tests share one."""
     version = process.call("GET", "/api/notes")["version"]
     process.call("PUT", "/api/notes", {"document": json.dumps(document), "version": version})
 
@@ -25,7 +25,7 @@ def saved(process: Process) -> Any:
 
 
 def open_notes(tab: Tab) -> Locator:
-    """By the key for it; gives the editor once it can be written in."""
+    """Open the notes with their keyboard shortcut; return the editor once it is editable."""
     tab.page.locator("h1").click()
     tab.page.keyboard.press("n")
     editor = tab.page.get_by_label("Notes as JSON")

@@ -1,4 +1,4 @@
-"""The elements of the page: all are Parts, and what they started ends with them."""
+"""The elements of the page: all are Parts, and everything they start ends with them."""
 
 from collections.abc import Iterator
 
@@ -11,8 +11,8 @@ from support.servers.processes import Process
 
 WEB = PROJECT / "src" / "halo_weave" / "web"
 
-# Keeps count of what is under way: listeners (but for those of nodes, which end with their nodes), timers, frames and
-# observers. Runs before the page's own scripts.
+# Counts active listeners (except those on nodes, which end with their nodes), timers, frames and observers. Runs before
+# the page's own scripts.
 _COUNTING = """
   const live = (globalThis.live = { listeners: 0, timers: new Set(), frames: new Set(), observers: new Set() });
   const add = EventTarget.prototype.addEventListener;
@@ -62,8 +62,8 @@ _COUNTING = """
   };
 """
 
-# Mounts an element so often, lets it work each time for a moment, and removes it. Gives what is under way then, once it
-# is no more than before or answers of the server have had time to come.
+# Repeatedly mounts an element, lets it work for a moment, and removes it. Returns the counts once they are no higher
+# than before, or once the server has had time to answer.
 _MOUNTED = """
   async ([tag, times, before]) => {
     const settle = () => new Promise((resolve) => setTimeout(resolve, 20));
@@ -84,7 +84,7 @@ _MOUNTED = """
   }
 """
 
-# These need what the page's HTML has inside them.
+# These need the content that the page's HTML puts inside them.
 _WITH_CONTENT = {"halo-header", "halo-menu"}
 
 
@@ -153,7 +153,7 @@ def test_an_element_that_keeps_on_listening_would_be_found(tab: Tab) -> None:
 
 
 def _under_way(page: Page) -> dict[str, int]:
-    """Once the page is at rest: it has its own timers for a moment after each change."""
+    """Return the counts once the page is idle, because it runs timers of its own for a moment after each change."""
     counts = "({ listeners: live.listeners, timers: live.timers.size, observers: live.observers.size })"
     found: list[dict[str, int]] = []
     while len(found) < 4 or any(one != found[-1] for one in found[-4:]):

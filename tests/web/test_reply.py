@@ -1,4 +1,4 @@
-"""Send, stream, stop and reload on the page, with the bundled model."""
+"""Sending, streaming, stopping and reloading on the page, with the bundled model."""
 
 import re
 
@@ -90,7 +90,7 @@ def test_regenerate_and_continue_are_answers_of_the_same_turn(model_server: Proc
 
 
 def said(process: Process, window: str) -> list[str]:
-    """Turn by turn, as the server has it."""
+    """Return the text turn by turn, as the server has it."""
     turns: dict[tuple[str, str], str] = {}
     for chunk in process.call("GET", f"/api/windows/{window}")["chunks"]:
         key = (chunk["key"]["turn"], chunk["key"]["role"])

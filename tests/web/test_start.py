@@ -1,4 +1,4 @@
-"""A page that cannot start says why, and tries again where everybody can see it."""
+"""A page that cannot start says why, and visibly tries again."""
 
 import re
 

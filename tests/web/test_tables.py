@@ -1,4 +1,4 @@
-"""Tables in Markdown: aligned, whole, and scrolled inside their own box where they are too wide."""
+"""Markdown tables: aligned, complete, and scrolled inside their own box if too wide."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ TABLE = """| Instrument | Number of strings | Remark |
 | Kontrabassklarinette | 0 | wind |
 """
 WIDE = f"| {' | '.join(map('Instrument{}'.format, range(12)))} |\n{'| :--- ' * 12}|\n{'| Kontrabassklarinette ' * 12}|"
-# Which properties of a cell each class changes.
+# Reports which properties of a cell each class changes.
 CHANGED_BY_CLASS = """(row, names) => {
   const styles = (name) => {
     const cell = document.createElement("td");
@@ -79,7 +79,7 @@ def test_a_table_that_is_too_wide_scrolls_in_its_own_box(tab: Tab) -> None:
     turns = tab.page.locator(".turns").evaluate("list => [list.scrollWidth, list.clientWidth]")
     assert turns[0] <= turns[1]
     heights = table.evaluate("table => [...table.rows].map(row => row.getBoundingClientRect().height)")
-    assert max(heights) < 60  # no word is broken to make room
+    assert max(heights) < 60  # no word is broken to save space
     table.focus()
     tab.page.keyboard.press("ArrowRight")
     tab.page.wait_for_function("table => table.scrollLeft > 0", arg=table.element_handle())

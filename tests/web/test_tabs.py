@@ -1,4 +1,4 @@
-"""Several tabs on one window, several windows on one memory, and a server that goes away under the page."""
+"""Several tabs on one window, several windows on one memory, and a server that disappears under the page."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Route, WebSocketRoute, expect
 from support.pages import SERVER_IS_AWAY, SERVER_IS_ENDING, Tab, new_window, visiting
 from support.servers.processes import ECHO, Process, running
 
-# What is said, and what somebody asks who has forgotten it.
+# Statements, and the questions of someone who has forgotten them.
 FACTS = {
     "The gardener Ottoline keeps the copper key of the orangery under the third blue tile.": (
         "Where did our gardener hide what opens the orangery?"
@@ -70,7 +70,7 @@ def test_a_window_closed_in_one_tab_is_not_opened_again_by_the_other(echo_server
 
 
 def test_what_one_window_buried_another_brings_back(model_server: Process, browser: Browser) -> None:
-    """With the bundled model: the words that return are the very words that were said."""
+    """With the bundled model: exactly the original words return."""
     small = {
         "weave.budget_tokens": 120,
         "weave.keeps_by": "brightness",
@@ -123,7 +123,7 @@ def test_a_server_that_ends_and_is_started_again_loses_nothing(
 
 
 def test_the_page_says_ready_only_when_it_has_heard_of_its_window_again(tmp_path: Path, browser: Browser) -> None:
-    """What the server tells of the window is held back: until it comes, a message would be refused."""
+    """The window's events are held back: until they arrive, a message would be refused."""
     held: list[WebSocketRoute] = []
     with running(tmp_path, *ECHO, "--port", "0") as process:
         process.wait_until_ready()
@@ -133,7 +133,7 @@ def test_the_page_says_ready_only_when_it_has_heard_of_its_window_again(tmp_path
             visitor.forgive("status of 409")
             tab = visitor.open()
             tab.say("Said before the end")
-            # From the next connection on; the page has one already.
+            # Applies to the next connection; the page already has one.
             tab.page.route_web_socket(re.compile("/api/windows/.*/events"), lambda socket: held.append(socket))
             process.end(signal.SIGKILL)
             expect(tab.page.locator("#engine-text")).to_have_text("the server is not responding")
@@ -151,7 +151,7 @@ def test_the_page_says_ready_only_when_it_has_heard_of_its_window_again(tmp_path
 def test_a_tab_that_missed_nothing_is_ready_as_soon_as_it_is_connected_again(
     echo_server: Process, browser: Browser
 ) -> None:
-    """The server has nothing to tell then, and says so."""
+    """The server then has nothing to send, and says so."""
     window = new_window(echo_server, "missed nothing")
     sockets: list[WebSocketRoute] = []
 
@@ -171,7 +171,7 @@ def test_a_tab_that_missed_nothing_is_ready_as_soon_as_it_is_connected_again(
 
 
 def test_the_page_offers_to_send_only_once_the_turn_is_over(echo_server: Process, browser: Browser) -> None:
-    """After the reply the context is pruned and kept, and a message would be refused; the end is held back here."""
+    """After the reply the context is pruned and saved, and a message would be refused; the end is held back here."""
     window = new_window(echo_server, "not over")
     held: list[str] = []
     sockets: list[WebSocketRoute] = []
@@ -231,7 +231,7 @@ def test_what_is_typed_before_there_is_a_window_stays_in_the_box(tmp_path: Path,
 
 
 def test_an_answer_that_breaks_off_is_no_answer(echo_server: Process, browser: Browser) -> None:
-    """As from a server that is killed while it answers: the words stay plain, and the page goes on."""
+    """As from a server killed while it answers: the words stay plain, and the page continues."""
     window = new_window(echo_server, "broken off")
     with visiting(browser, echo_server.address) as visitor:
         half = '{"html": ["<p>Sai'

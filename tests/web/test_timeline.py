@@ -1,4 +1,4 @@
-"""The timeline shows the past only while somebody looks at it, and keeps a bounded part of it."""
+"""The timeline shows the past only while somebody views it, and keeps a bounded part of it."""
 
 import re
 
@@ -74,7 +74,7 @@ def test_sending_returns_to_the_present(echo_server: Process, browser: Browser) 
         tab.say("Two")
         expect_now(tab)
         expect(tab.turns).to_have_count(4)
-        expect(other.turns).to_have_count(0)  # whoever looks at the past is not torn away by others
+        expect(other.turns).to_have_count(0)  # a tab that views the past is not pulled back to the present by others
         slider(other).press("End")
         expect(other.turns).to_have_count(4)
 
@@ -96,7 +96,7 @@ def test_going_to_what_lives_now_returns_to_the_present(echo_server: Process, br
 
 
 def test_what_the_timeline_keeps_is_bounded_over_all_windows(echo_server: Process, browser: Browser) -> None:
-    """The oldest of the window that was looked at longest ago goes first, and the newest moment of all stays."""
+    """The oldest moment of the least recently viewed window goes first, and the newest moment of all stays."""
     with visiting(browser, echo_server.address) as visitor:
         tab = visitor.open(new_window(echo_server, "bounded"))
         kept = tab.page.evaluate(

@@ -1,4 +1,4 @@
-"""Tools on the page: what they say has its own colour in both views, and every call is listed."""
+"""Tools on the page: their text has its own colour in both views, and every call is listed."""
 
 import re
 
@@ -13,7 +13,7 @@ QUIET = {"generation.max_tokens": 24, "weave.resurrection": False}
 
 
 def test_a_call_of_the_bundled_model_is_carried_out_and_shown(model_server: Process, browser: Browser) -> None:
-    """The beginning of the call is put into the model's mouth; it is too small to think of it."""
+    """The test writes the beginning of the call for the model, which is too small to start one itself."""
     window = new_window(model_server, "tools", **QUIET)
     with visiting(browser, model_server.address) as visitor:
         tab = visitor.open(window)

@@ -1,4 +1,4 @@
-"""The memory tree on the page: saved, edited, compared, restored, deleted and brought back; hostile text stays text."""
+"""The memory tree on the page: saved, edited, compared, restored, deleted, undeleted; hostile text stays text."""
 
 import re
 from typing import Any
@@ -24,7 +24,7 @@ def save(server: Process, path: str, content: Any, **more: Any) -> Any:
 
 
 def opened(tab: Tab) -> Locator:
-    """By its key, as a person would."""
+    """Open the tree with its keyboard shortcut."""
     tab.page.locator("h1").click()
     tab.page.keyboard.press("m")
     expect(tab.dialog).to_be_visible()

@@ -1,4 +1,4 @@
-"""What brightness costs: checking and scoring one step, alone and as a share of the model's own step."""
+"""Measures the cost of brightness: checking and scoring one step, alone and as a share of the model's own step."""
 
 import time
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ CONTEXT_TOKENS = 1000
 STEPS = 500
 MODEL_STEPS = 32
 _SIGHTS = 16
-"""More rows than a core's nearest caches hold, since in life the model has filled these with other things."""
+"""More rows than the fastest CPU caches hold, because in real use the model has filled those with other data."""
 
 
 def run(settings: Settings, on_progress: Progress = lambda _: None) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def run(settings: Settings, on_progress: Progress = lambda _: None) -> dict[str,
 
 
 def measure_scorers(settings: ScorerSettings, tokens: int) -> dict[str, float]:
-    """The median time of a step, in ms, of each scorer; they take turns, so that a slow moment hits all alike."""
+    """Return each scorer's median time per step in ms. The scorers alternate, so a slow moment affects all alike."""
     sights = list(_sights(tokens))
     scorers = [make_scorer(msgspec.structs.replace(settings, scorer=name)) for name in get_args(ScorerName)]
     states = [scorer.fresh(tokens) for scorer in scorers]
@@ -59,7 +59,7 @@ def measure_scorers(settings: ScorerSettings, tokens: int) -> dict[str, float]:
 
 
 def measure_model(engine: Engine) -> float:
-    """The median time of a step of the model with attention on, in ms."""
+    """Return the model's median time per step in ms, with attention on."""
     context = engine.open_context()
     with closing(context):
         context.sync(TokenStream(engine).take(CONTEXT_TOKENS))
@@ -70,7 +70,7 @@ def measure_model(engine: Engine) -> float:
             started = time.perf_counter()
     if len(seconds) < 2:
         raise InputError("The model ended its reply immediately; there is no step to measure.")
-    return median(seconds[1:]) * 1000  # the first step was computed by the sync
+    return median(seconds[1:]) * 1000  # the sync computed the first step
 
 
 def _step(scorer: Scorer, state: State, sight: Sight) -> None:
@@ -79,7 +79,7 @@ def _step(scorer: Scorer, state: State, sight: Sight) -> None:
 
 
 def _sights(tokens: int) -> Iterator[Sight]:
-    """Made-up steps like real ones: a quarter goes to the sink, little to most; prompt and frames are not scored."""
+    """Yield realistic made-up steps: the sink gets a quarter, most tokens little; prompt and frames are not scored."""
     chance = np.random.default_rng(1)
     place = np.arange(tokens)
     scored = (place >= min(64, tokens // 4)) & (place % 200 > 4)

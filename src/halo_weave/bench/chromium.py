@@ -1,4 +1,4 @@
-"""A real browser for the page's measurements and tests: Debian's Chromium, driven by Playwright."""
+"""A real browser for benchmarks and tests of the page: Debian's Chromium, driven by Playwright."""
 
 import shutil
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def chromium_path() -> str:
 
 @contextmanager
 def chromium() -> Iterator["Browser"]:
-    """Without a window, with an empty profile; it ends with the block."""
+    """Run a headless browser with an empty profile until the block ends."""
     executable = chromium_path()
     try:
         from playwright.sync_api import sync_playwright

@@ -1,7 +1,8 @@
-"""Long conversations with questions about them, read from a file of the form that all measurements share.
+"""Long conversations with questions about them, read from the file format that all benchmarks share.
 
-One JSON object a line, plain or gzip: `{"type": "turn", "conversation", "id", "role", "speaker", "time", "session",
-"text"}` in order, and `{"type": "question", "conversation", "text", "evidence": [turn ids], "category"}`.
+The file holds one JSON object per line, plain or gzip: `{"type": "turn", "conversation", "id", "role", "speaker",
+"time", "session", "text"}` in order, and `{"type": "question", "conversation", "text", "evidence": [turn ids],
+"category"}`.
 """
 
 import gzip
@@ -28,7 +29,7 @@ class Turn(msgspec.Struct, frozen=True, tag_field="type", tag="turn"):
 
     @property
     def said(self) -> str:
-        """The text with the name of who said it, as it would stand in a chat of several people."""
+        """The text, preceded by the speaker's name, as in a chat of several people."""
         return f"{self.speaker}: {self.text}" if self.speaker else self.text
 
 

@@ -1,6 +1,6 @@
-"""What attention and editing cost, and how far an edited context is from one that was read again.
+"""Measures the cost of attention and editing, and how far an edited context differs from a freshly read one.
 
-All figures are ratios of things measured in one run, interleaved, or distances between contexts of the same tokens.
+All figures are ratios of interleaved measurements from one run, or distances between contexts of the same tokens.
 """
 
 import random
@@ -57,7 +57,7 @@ def run(settings: Settings, repeats: int = 5, on_progress: Progress = lambda _: 
 
 
 def measure_capture(engine: LlamaEngine, repeats: int, row_error: "_RowError", on_progress: Progress) -> dict[str, Any]:
-    """The time of a step with attention, against one without, and against one with flash attention."""
+    """Compare the time of a step with attention to one without, and to one with flash attention."""
     context_tokens = TokenStream(engine).take(CONTEXT_TOKENS)
     contexts = {
         "on": engine.open_context(),
@@ -86,7 +86,7 @@ def measure_capture(engine: LlamaEngine, repeats: int, row_error: "_RowError", o
 
 
 def measure_edits(engine: LlamaEngine, forgetful: LlamaEngine, repeats: int, on_progress: Progress) -> dict[str, Any]:
-    """Burying and resurrecting in the middle, against reading the same context again."""
+    """Compare burying and resurrecting in the middle of a context to reading the same context again."""
     whole = TokenStream(engine).take(CONTEXT_TOKENS)
     middle = (CONTEXT_TOKENS - MOVED_TOKENS) // 2
     without = whole[:middle] + whole[middle + MOVED_TOKENS :]
@@ -115,7 +115,7 @@ def measure_edits(engine: LlamaEngine, forgetful: LlamaEngine, repeats: int, on_
 def measure_drift(
     engine: LlamaEngine, forgetful: LlamaEngine, cycles: int, row_error: "_RowError", on_progress: Progress
 ) -> dict[str, Any]:
-    """A conversation goes on while chunks are buried and resurrected; each cycle is compared with a clean reading."""
+    """Bury and resurrect chunks as a conversation goes on, and compare each cycle with a clean reading."""
     keeping, decoding, rereading = engine.open_context(), forgetful.open_context(), engine.open_context()
     drift = {"edit": _Drift(), "edit_decoded": _Drift()}
     decoded = new_or_resurrected = 0
@@ -142,9 +142,9 @@ def measure_drift(
 
 
 def _cycles(engine: LlamaEngine, cycles: int) -> Iterator[tuple[list[Placed], list[Placed], int]]:
-    """The wanted context of each cycle, the tokens that follow it, and how many tokens were resurrected.
+    """Yield each cycle's wanted context, the tokens that follow it, and how many tokens were resurrected.
 
-    Each cycle a chunk is new, one or two buried ones return, and others go until the budget holds.
+    Each cycle adds a new chunk, brings back one or two buried ones, and buries others until the budget holds.
     """
     stream, chance = TokenStream(engine, seed=2), random.Random(3)
     living = [stream.take(CHUNK_TOKENS) for _ in range(CYCLE_BUDGET // CHUNK_TOKENS)]
@@ -163,7 +163,7 @@ def _cycles(engine: LlamaEngine, cycles: int) -> Iterator[tuple[list[Placed], li
 
 
 class _Drift:
-    """How far the next token's distribution, and the attention behind it, are from those of a clean reading."""
+    """Differences from a clean reading, in the distribution of the next token and in the attention behind it."""
 
     def __init__(self) -> None:
         self._divergences: list[float] = []
@@ -174,7 +174,7 @@ class _Drift:
         ours, theirs = _log_probabilities(edited.logits()), _log_probabilities(reread.logits())
         self._divergences.append(float(np.sum(np.exp(theirs) * (theirs - ours))))
         self._agreements.append(bool(ours.argmax() == theirs.argmax()))
-        # The first token outshines all others and would make any two rows alike.
+        # Skip the first token: it outshines all others and would make any two rows look alike.
         rows = [np.log(_attention(context)[1:] + 1e-9) for context in (edited, reread)]
         self._correlations.append(float(np.corrcoef(*rows)[0, 1]))
 
@@ -188,7 +188,7 @@ class _Drift:
 
 
 class _RowError:
-    """The largest distance of a row's sum from 1."""
+    """The largest deviation of a row's sum from 1."""
 
     def __init__(self) -> None:
         self.largest = 0.0
@@ -200,9 +200,9 @@ class _RowError:
 
 
 def _step_seconds(contexts: dict[str, LlamaContext], row_error: _RowError) -> dict[str, list[float]]:
-    """The times of the steps of all contexts, taken in turn step by step, so that a slow moment hits all alike.
+    """Time steps of all contexts in alternation, so that a slow moment affects all alike.
 
-    The first step of each does not count, because it was computed by the sync before.
+    The first step of each is not counted, because the preceding sync computed it.
     """
     settings = GenerationSettings(temperature=0, max_tokens=STEPS + 1)
     replies = {name: context.generate(settings) for name, context in contexts.items()}
@@ -239,7 +239,7 @@ def _decoded(reports: list[SyncReport]) -> int:
 
 
 def _rotated(replies: dict[str, _Reply], by: int) -> list[tuple[str, _Reply]]:
-    """In another order each time, so that none is always measured first."""
+    """Return the replies in rotated order, so that none is always measured first."""
     items = list(replies.items())
     by %= len(items)
     return items[by:] + items[:by]

@@ -1,4 +1,4 @@
-"""How sure a mean is: the middle 95 % of the means of bootstrap resamples, the same at every run."""
+"""95 % confidence intervals of means by bootstrap resampling, identical on every run."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ _RESAMPLES = 1000
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Where the mean of such values lies, low and high."""
+    """Return the low and high end of the interval of the mean."""
     sample = np.asarray(values, dtype=np.float64)
     if not len(sample):
         raise ValueError("there is no mean of nothing")
@@ -19,6 +19,6 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def paired_difference(first: Sequence[float], second: Sequence[float]) -> tuple[float, float, float]:
-    """By how much the second is ahead of the first on the same questions: mean, low, high."""
+    """Return the mean, low and high of how far the second is ahead of the first on the same questions."""
     differences = np.asarray(second, dtype=np.float64) - np.asarray(first, dtype=np.float64)
     return float(differences.mean()), *interval(differences.tolist())

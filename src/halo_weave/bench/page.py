@@ -1,7 +1,7 @@
-"""`halo-weave bench page`: does the page stay smooth with a large living context that changes its colours all the time?
+"""`halo-weave bench page`: does the page stay smooth while a large living context constantly changes colour?
 
-The engine is one without a model, so that what is measured is the page: it writes 30 tokens a second, and each step
-looks at other tokens.
+To measure only the page, the engine has no model: it writes 30 tokens per second, and each step looks at different
+tokens.
 """
 
 import tempfile
@@ -43,9 +43,12 @@ _FIRST_PAINT = """() => new Promise(resolve => {
 
 
 class PageFigures(msgspec.Struct, frozen=True):
-    """`first_paint_s` is from asking for the page until the window's tokens are painted, `cold_first_paint_s` the same
-    where the server has not opened the window yet and the browser has nothing of the page; frames are those of the
-    browser while a reply comes."""
+    """The page's loading times and frame rate.
+
+    `first_paint_s` is the time from requesting the page until the window's tokens are painted. `cold_first_paint_s` is
+    the same before the server has opened the window and with an empty browser cache. Frame figures are the browser's
+    while a reply streams in.
+    """
 
     living_tokens: int
     cold_first_paint_s: float
@@ -57,7 +60,7 @@ class PageFigures(msgspec.Struct, frozen=True):
 
 
 def run(settings: Settings, notify: Progress, living_tokens: int = LIVING_TOKENS) -> PageFigures:
-    del settings  # the page alone is measured
+    del settings  # the page does not depend on them
     with tempfile.TemporaryDirectory(prefix="halo-bench-") as name, chromium() as browser:
         folder = Path(name)
         notify(f"filling a window with {living_tokens} tokens")
@@ -88,7 +91,7 @@ def run(settings: Settings, notify: Progress, living_tokens: int = LIVING_TOKENS
 
 
 def _fill(folder: Path, wanted: int) -> int:
-    """A window of many turns; gives how many tokens live in it."""
+    """Fill a window with many turns; return how many tokens live in it."""
     with _program(folder, step_seconds=0.0) as program:
         while program.keeper.status.state != "ready":
             time.sleep(0.05)
@@ -112,7 +115,7 @@ def _program(folder: Path, step_seconds: float) -> Iterator[Program]:
         row /= row.sum()
         return row
 
-    # Short questions and a long reply, so that most of what is in sight is older and recoloured all the time.
+    # Short questions and one long reply: most visible text is then older, and is recoloured all the time.
     replies = ["Noted."] * 10_000 if not step_seconds else [_SENTENCE * 200]
     engine = EchoEngine(replies, attention=attention, context_tokens=65_536, step_seconds=step_seconds)
     overrides = {"memory.path": str(folder / "halo.db"), **_SETTINGS}

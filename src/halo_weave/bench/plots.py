@@ -1,6 +1,6 @@
-"""Figures of measurements as pictures, PNG or SVG. Nothing global is changed, and no window is opened.
+"""Plots of benchmark figures as PNG or SVG, without global state and without opening a window.
 
-matplotlib draws them; it is not among the program's own needs, and is asked for only here.
+matplotlib draws them. It is an optional dependency that only this module needs.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".png", ".svg")
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#999933", "#882255", "#5d3a9b", "#444444")
-"""Told apart by people of any sight, as far as ten colours can be."""
+"""Chosen to be distinguishable with colour blindness, as far as ten colours can be."""
 INK, PALE = "#333333", "#dddddd"
 _INCHES_WIDE, _INCHES_HIGH = 5.6, 3.6
 
@@ -32,7 +32,7 @@ class Estimate(NamedTuple):
 
 
 def require_plots(path: Path) -> None:
-    """InputError if a plot could not be saved there, so that nobody hears of it after a long run."""
+    """Raise InputError if a plot could not be saved to `path`, before a long run rather than after it."""
     _targets(path)
     if not path.absolute().parent.is_dir():
         raise InputError(f"Cannot save the plot: the folder {path.parent} does not exist.")
@@ -41,7 +41,7 @@ def require_plots(path: Path) -> None:
 
 
 def new_figure(rows: int = 1, columns: int = 1) -> "tuple[Figure, list[Axes]]":
-    """A figure with its axes, row by row."""
+    """Return a figure and its axes, row by row."""
     with _matplotlib():
         from matplotlib.figure import Figure
     figure = Figure(figsize=(_INCHES_WIDE * columns, _INCHES_HIGH * rows), layout="constrained", facecolor="white")
@@ -50,7 +50,7 @@ def new_figure(rows: int = 1, columns: int = 1) -> "tuple[Figure, list[Axes]]":
 
 
 def quiet(axes: "Axes", *, title: str = "", x: str = "", y: str = "") -> None:
-    """Let the figures speak: no box around them, a pale grid behind them."""
+    """Remove the box around the data and put a pale grid behind it."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(PALE)
     axes.tick_params(colors=INK, labelsize=8, length=0)
@@ -62,12 +62,12 @@ def quiet(axes: "Axes", *, title: str = "", x: str = "", y: str = "") -> None:
 
 
 def save(figure: "Figure", path: Path) -> list[Path]:
-    """Write the figure as the suffix says, or as PNG and SVG if there is none; gives what was written."""
+    """Save the figure in the format of the suffix, or as PNG and SVG without one. Return the files written."""
     with _matplotlib():
         import matplotlib
     targets = _targets(path)
     try:
-        # The same figures give the same file.
+        # A fixed salt and no date, so that the same figures give the same file.
         with matplotlib.rc_context({"svg.hashsalt": "halo-weave"}):
             for target in targets:
                 figure.savefig(target, dpi=160, metadata={"Date": None} if target.suffix == ".svg" else {})
@@ -77,7 +77,7 @@ def save(figure: "Figure", path: Path) -> list[Path]:
 
 
 def evidence_against_budget(series: Mapping[str, Mapping[int, Estimate]], title: str) -> "Figure":
-    """A line for each method over the budgets, with the intervals as bands; the last method is drawn in front."""
+    """Plot a line per method over the budgets, with intervals as bands; the last method is drawn in front."""
     figure, (axes,) = new_figure()
     draw_lines(axes, series)
     quiet(axes, title=title, x="budget in tokens", y="evidence in context, %")
@@ -99,9 +99,9 @@ def draw_lines(axes: "Axes", series: Mapping[str, Mapping[int, Estimate]]) -> No
 
 
 def side_by_side(panels: Mapping[str, Mapping[str, Mapping[str, Estimate]]], highlight: str = "") -> "Figure":
-    """Bars of figure → group → method: a panel for each figure, in it the methods of each group next to each other.
+    """Draw bars for figure → group → method: a panel per figure, with the methods of each group side by side.
 
-    A figure that nothing has is left out; the method to highlight stands out from the others.
+    A figure without data is left out, and the `highlight` method stands out from the others.
     """
     there = {name: groups for name, groups in panels.items() if any(groups.values())}
     figure, axes = new_figure(rows=max(1, len(there)))
@@ -121,7 +121,7 @@ def _draw_bars(axes: "Axes", groups: Mapping[str, Mapping[str, Estimate]], highl
         there = [number for number, values in enumerate(groups.values()) if method in values]
         estimates = [values[method] for values in groups.values() if method in values]
         means = [one.mean for one in estimates]
-        # A mean outside of its own interval would be somebody's mistake; the picture shows it as none.
+        # matplotlib rejects negative errors, so a mean outside its own interval gets none.
         errors = [
             [max(0.0, one.mean - one.low) for one in estimates],
             [max(0.0, one.high - one.mean) for one in estimates],

@@ -1,4 +1,4 @@
-"""Does the memory find what matters? Questions about long conversations, asked at the end of one stream of them all."""
+"""Does the memory find what matters? Asks about long conversations at the end of one stream of them all."""
 
 import hashlib
 import sqlite3
@@ -43,7 +43,7 @@ EvidenceId = tuple[str, str]
 def run(
     settings: Settings, data: Path, on_progress: Progress = lambda _: None, *, details: Path | None = None
 ) -> dict[str, Any]:
-    """`details` is a file for what each question found, a line of JSON for each."""
+    """Run the benchmark. `details` is a file for the results of each question, one JSON object per line."""
     conversations = read_conversations(data)
     model = Model(load_library(), bundled_model_path(), vocabulary_only=True)
     embedder = CachedEmbedder(open_embedder(settings.embedder, on_progress), cache_folder() / "bench-embeddings.db")
@@ -72,7 +72,7 @@ def run(
 
 
 class ConversationStream:
-    """Where the turns of the data stand in the memory, and what they weigh."""
+    """Maps turns of the data to turns and chunks in the memory, with their token counts."""
 
     def __init__(self) -> None:
         self.turn_of: dict[EvidenceId, int] = {}
@@ -93,7 +93,7 @@ class ConversationStream:
 
 
 def remember_all(store: SqliteStore, turns: Iterable[Turn], vocabulary: ModelVocabulary) -> ConversationStream:
-    """Write all conversations as one stream: an answer stands right behind its question."""
+    """Write all conversations as one stream, in which each answer directly follows its question."""
     stream = ConversationStream()
     question: Turn | None = None
     answer_turn = 0
@@ -122,7 +122,7 @@ def remember_all(store: SqliteStore, turns: Iterable[Turn], vocabulary: ModelVoc
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What one question found. `ranks` are those of the turns with evidence, from 1, None if they were not found."""
+    """The result of one question. `ranks` are those of the turns with evidence, from 1, or None if not found."""
 
     conversation: str
     question: str
@@ -136,7 +136,7 @@ class Answer(msgspec.Struct, frozen=True):
 def ask_all(
     search: MemorySearch, embedder: "CachedEmbedder", stream: ConversationStream, conversations: Conversations
 ) -> list[Answer]:
-    """Of the questions that have evidence."""
+    """Ask the questions that have evidence."""
     answers = []
     for question in conversations.questions:
         if not (evidence := _evidence(question, stream)):
@@ -176,7 +176,7 @@ def figures(answers: Sequence[Answer]) -> dict[str, Any]:
 
 
 def score(hits: Sequence[Hit], evidence: set[int], stream: ConversationStream) -> dict[str, float]:
-    """Percent of the evidence's turns among the first turns, and of its tokens in contexts of some sizes."""
+    """Return the percentages of evidence turns among the first turns, and of evidence tokens in several budgets."""
     turns = _turns(hits)
     found = {f"recall_at_{count}": 100 * len(evidence & set(turns[:count])) / len(evidence) for count in FIRST_TURNS}
     wanted = {key for turn in evidence for key in stream.chunks_of_turn[turn]}
@@ -187,7 +187,7 @@ def score(hits: Sequence[Hit], evidence: set[int], stream: ConversationStream) -
 
 
 def fill(hits: Sequence[Hit], stream: ConversationStream, budget: int) -> set[ChunkKey]:
-    """What returns into an empty context; what a template puts around turns is not counted."""
+    """Return what would be resurrected into an empty context, not counting the template's tokens around turns."""
     candidates = [Candidate(hit.chunk.key, hit.score) for hit in hits]
     starting = StartingBrightness("fixed", mean=0)
     plan = resurrection.plan(candidates, (), stream.dormant, budget=budget, starting=starting)
@@ -195,7 +195,7 @@ def fill(hits: Sequence[Hit], stream: ConversationStream, budget: int) -> set[Ch
 
 
 class CachedEmbedder:
-    """An embedder that remembers the vectors of texts across runs."""
+    """An embedder that caches vectors on disk across runs."""
 
     def __init__(self, embedder: Embedder, path: Path) -> None:
         self._embedder = embedder
@@ -213,7 +213,7 @@ class CachedEmbedder:
         return np.stack(vectors) if vectors else np.empty((0, self.dimensions), dtype=np.float32)
 
     def embed_anew(self, texts: Sequence[str]) -> Vectors:
-        """As if nothing were known of the texts."""
+        """Embed the texts without looking them up in the cache, and cache the result."""
         vectors = self._embedder.embed(texts)
         rows = [(self._key(text), vector.tobytes()) for text, vector in zip(texts, vectors, strict=True)]
         self._cache.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
@@ -235,7 +235,7 @@ class CachedEmbedder:
 
 
 def _turns(hits: Sequence[Hit]) -> list[int]:
-    """A turn ranks with its best chunk."""
+    """Return the turns in order of their best chunk."""
     return list(dict.fromkeys(hit.chunk.key.turn for hit in hits))
 
 

@@ -1,4 +1,4 @@
-"""Text to measure with: the prose of Python's own reference, which every installation has."""
+"""Text for benchmarks: the prose of Python's own reference, which every installation has."""
 
 import random
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ _FEWEST_LETTERS = 200
 
 
 class TokenStream:
-    """A never-ending stream of tokens of real prose, always the same, in order of position."""
+    """An endless stream of tokens of real prose, in order of position and the same on every run."""
 
     def __init__(self, engine: Engine, seed: int = 1) -> None:
         self._engine = engine

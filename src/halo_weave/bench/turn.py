@@ -1,4 +1,4 @@
-"""`halo-weave bench turn`: what a turn costs beside the model's own work, with a large memory."""
+"""`halo-weave bench turn`: the cost of a turn beyond the model's own work, with a large memory."""
 
 import shutil
 import tempfile
@@ -26,15 +26,18 @@ from halo_weave.weave.settings import WeaveSettings
 REPLY_TOKENS = 200
 _WINDOW = WindowSettings(
     generation=GenerationSettings(max_tokens=REPLY_TOKENS, temperature=0.7, seed=1),
-    # One group or two return, so that the model's own work is small and our share is not flattered.
+    # Only one or two groups return: the model's own work stays small, so our share does not look better than it is.
     weave=WeaveSettings(budget_tokens=1000, resurrection_cap=600),
 )
 _SUBJECTS = ("a lighthouse", "a small town", "the sea", "an old clock", "a long winter", "two rivers", "a garden")
 
 
 class TurnBenchFigures(msgspec.Struct, frozen=True):
-    """`overhead_share` is our part of the time from sending to the last token shown; `decoded_per_turn_ratio` is what
-    the model had to read for each token that was new to it."""
+    """The cost of a turn.
+
+    `overhead_share` is our part of the time from sending to the last token shown. `decoded_per_turn_ratio` is the
+    number of tokens that the model had to read per token that was new to it.
+    """
 
     memory_chunks: int
     turns: int
@@ -70,7 +73,7 @@ def run(settings: Settings, turns: int, notify: Progress, chunks: int) -> TurnBe
 
 
 def _copy_memory(folder: Path, settings: Settings, chunks: int, notify: Progress) -> None:
-    """The made-up memory is kept for other measurements, so turns are written to a copy."""
+    """Copy the cached made-up memory, which other benchmarks share, so that turns are written to a copy."""
     with closing(open_embedder(settings.embedder)) as embedder:
         kept = made_up_memory(paths.cache_folder() / "bench-scale", chunks, embedder, notify)
     shutil.copytree(kept.folder, folder, dirs_exist_ok=True)

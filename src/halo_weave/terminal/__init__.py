@@ -1,1 +1,1 @@
-"""The program in a terminal: the chat, one command per task, and what they share for input and output."""
+"""The terminal interface: the chat, the other commands, and the input and output code that they share."""

@@ -1,4 +1,4 @@
-"""How a person names a turn or a chunk: TURN or TURN:CHUNK."""
+"""Addresses that a person types for a turn or a chunk: TURN or TURN:CHUNK."""
 
 import re
 from dataclasses import dataclass

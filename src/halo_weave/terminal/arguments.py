@@ -1,6 +1,6 @@
-"""Arguments of commands: the flags that many have, and how their values are read.
+"""Command-line arguments: the flags that commands share, and the parsers for their values.
 
-What reads the settings is imported when a command runs, so that help and errors come at once.
+Code that needs the settings is imported only when a command runs, so help and usage errors appear at once.
 """
 
 import argparse
@@ -24,7 +24,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def with_settings(run: "Callable[[Settings, argparse.Namespace], int]") -> Callable[[argparse.Namespace], int]:
-    """A command that goes by the settings; they are checked before anything else is loaded."""
+    """Wrap a command so that the settings are loaded and checked before it runs."""
     return lambda arguments: run(load_settings(arguments), arguments)
 
 
@@ -43,7 +43,7 @@ def add_command(
 
 
 def settings_flags() -> argparse.ArgumentParser:
-    """Every flag adds (name, value) to one list in the order given, so that the last word counts."""
+    """Return the flags for settings. All append (name, value) to one list in the order given, so the last one wins."""
     flags = argparse.ArgumentParser(add_help=False)
     group = flags.add_argument_group("settings")
     group.add_argument(
@@ -94,7 +94,7 @@ def load_settings(arguments: argparse.Namespace) -> "Settings":
 
 
 def overrides_of(arguments: argparse.Namespace) -> dict[str, str]:
-    """What the command line says of settings."""
+    """Return the settings that the command line overrides, as text."""
     engine = getattr(arguments, "engine", None)
     server = {"engine.url": engine, "engine.kind": "kobold"} if engine else {}
     return server | dict(arguments.overrides or ())
@@ -130,7 +130,7 @@ def _name_and_value(text: str) -> Override:
 
 
 def memory_flags(settings: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    """For commands on a memory."""
+    """Return the flags for commands that work on a memory."""
     flags = argparse.ArgumentParser(add_help=False, parents=[settings])
     add_setting_flag(flags, "--db", "memory.path", "FILE", "use this memory file instead of the default one")
     add_json_flag(flags)

@@ -1,4 +1,4 @@
-"""Chunks and hits for people and for programs."""
+"""Formats chunks and search hits as lines for people and as JSON for programs."""
 
 import textwrap
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def key_for_programs(key: ChunkKey) -> dict[str, Any]:
-    """Turns have no upper limit, which numbers in JSON have."""
+    """Return the key for JSON. The turn is text: it has no upper limit, but JSON numbers do."""
     return {"turn": text_of_number(key.turn), "index": key.index, "role": key.role}
 
 
@@ -69,7 +69,7 @@ def hit_in_words(place: int, hit: Hit) -> Iterator[str]:
 
 
 def first_words(text: str, columns: int = _FIRST_COLUMNS) -> str:
-    """The beginning of a text in one line."""
+    """Return the beginning of a text on one line."""
     return textwrap.shorten(text[: columns * 4], columns, placeholder=" …")
 
 

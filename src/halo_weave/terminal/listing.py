@@ -1,4 +1,4 @@
-"""Lists for people, or as JSON for programs: the settings, and the figures of a measurement."""
+"""Lists settings and benchmark figures as lines for people or as JSON for programs."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

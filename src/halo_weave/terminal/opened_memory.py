@@ -1,4 +1,4 @@
-"""The memory that a command works with."""
+"""Opens the memory for a command and looks up chunks by address."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from halo_weave.terminal import output
 from halo_weave.terminal.address import Address
 
 ORIGIN = "command line"
-"""What the audit log says of who deleted."""
+"""The origin that the audit log records for changes made by commands."""
 _SHOWN_DIGITS = 60
 
 
@@ -32,7 +32,7 @@ def opened_memory(settings: Settings, *, may_be_new: bool = False, notice: Notic
 
 
 def chunks_at(memory: Memory, address: Address) -> Sequence[Stored]:
-    """All chunks of a turn, or those of its index; InputError if there are none."""
+    """Return all chunks of a turn, or only those with the given index. Raise InputError if there are none."""
     chunks = [
         stored
         for stored in memory.chunks_of_turn(address.turn)

@@ -1,4 +1,4 @@
-"""How far a long work is, on stderr: one line that changes on a terminal, a line every few seconds elsewhere."""
+"""Progress of long work on stderr: one updating line on a terminal, otherwise a line every few seconds."""
 
 import math
 import shutil
@@ -18,7 +18,7 @@ Clock = Callable[[], float]
 
 
 class ProgressLine:
-    """Rate and time left count from the first report on: what was done before took none of this time."""
+    """Shows progress. Rate and time left count from the first report, because earlier work took none of this time."""
 
     def __init__(self, unit: str, *, clock: Clock = time.monotonic) -> None:
         self._unit = unit
@@ -78,7 +78,7 @@ def _duration(seconds: float) -> str:
 
 @contextmanager
 def stoppable() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C asks to stop at the next good place, and a second one at once; gives whether somebody asked."""
+    """Let the first Ctrl-C request a stop, and a second one stop at once. Yield whether a stop was requested."""
     is_asked = False
 
     def ask(_signal: int, _frame: FrameType | None) -> None:

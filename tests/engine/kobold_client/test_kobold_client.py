@@ -1,4 +1,4 @@
-"""The Kobold client against servers of every kind: our own, one with attention, stock, and ones that misbehave."""
+"""The Kobold client against many servers: our own, one with attention, a stock one, and ones that misbehave."""
 
 import base64
 import json
@@ -32,7 +32,7 @@ PROMPT = [Placed(index, 97 + index) for index in range(3)]
 
 
 class FakeServer(LoopbackServer):
-    """A Kobold server with these `answers`, by path; what it streams is up to each test."""
+    """A Kobold server with the given `answers` by path; each test decides what it streams."""
 
     def __init__(self, answers: dict[str, Callable[[Message], Any]]) -> None:
         super().__init__({path: answering(answer) for path, answer in answers.items()})
@@ -89,7 +89,7 @@ def one_token_per_character(message: Message) -> Message:
 
 
 def attentive_answers() -> dict[str, Callable[[Message], Any]]:
-    """A modified KoboldCPP: attention, and no editable context."""
+    """A modified KoboldCPP with attention but without an editable context."""
     info = {
         "result": "koboldcpp/seed",
         "model_name": "seed",
@@ -538,7 +538,7 @@ def test_a_stock_server_without_texts_cannot_show_what_it_never_saw() -> None:
 
 
 class CountingTransport:
-    """Bodies that a client sends, by path, to see what travels."""
+    """Records the request bodies that a client sends, by path."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.bodies: list[tuple[str, bytes]] = []

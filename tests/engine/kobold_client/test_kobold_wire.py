@@ -1,4 +1,4 @@
-"""What travels between a Kobold client and server: nothing is lost on the way, and nothing unfit gets through."""
+"""Messages between a Kobold client and server: nothing is lost, and nothing invalid is accepted."""
 
 import base64
 import math

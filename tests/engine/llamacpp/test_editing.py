@@ -64,7 +64,7 @@ def context(llama_engine: LlamaEngine) -> Iterator[LlamaContext]:
 def test_any_burials_and_resurrections_leave_the_context_that_was_asked_for(
     llama_engine: LlamaEngine, livings: list[set[int]], keeps_rows: bool
 ) -> None:
-    """Text and order are as asked for, attention has one entry per token, and it is like a re-read context's.
+    """Text and order are as requested, and attention has one entry per token, similar to that of a re-read context.
 
     The correlation is over the logarithm of attention without the first token, which outshines all others.
     """
@@ -93,7 +93,7 @@ def test_any_burials_and_resurrections_leave_the_context_that_was_asked_for(
 
 
 def test_attention_belongs_to_tokens_not_to_cells(llama_engine: LlamaEngine, context: LlamaContext) -> None:
-    """A word that the model copies is looked at, wherever burials and resurrections have put its cell."""
+    """The model looks at a word that it copies, wherever burials and resurrections have moved its cell."""
     engine = llama_engine
     chunks = chunks_of(engine)
     chunks.append(placed(engine, "Miso the cat slept on the warm", chunks[-1][-1].position + 1))
@@ -121,7 +121,7 @@ def test_buried_text_returns_from_kept_rows_and_new_text_is_decoded(
 
 
 def test_a_part_of_kept_rows_can_return_alone(llama_engine: LlamaEngine, context: LlamaContext) -> None:
-    """Rows buried together need not come back together, and the rest can follow later."""
+    """Rows that were buried together can return separately."""
     chunks = chunks_of(llama_engine)
     context.sync(joined(chunks, set(range(8))))
     expected = attention_of(context)
@@ -142,7 +142,7 @@ def test_a_clean_sync_forgets_kept_rows(llama_engine: LlamaEngine, context: Llam
 
 
 def test_nothing_of_a_deleted_text_is_left_after_a_clean_sync(llama_engine: LlamaEngine) -> None:
-    """The next token's attention and choice are exactly those of a context that never had the text."""
+    """The next token's attention and choice are exactly those of a context that never contained the text."""
     chunks = chunks_of(llama_engine)
     had, never_had = llama_engine.open_context(), llama_engine.open_context()
     had.sync(joined(chunks, set(range(8))))
@@ -181,7 +181,7 @@ def test_a_long_life_of_random_edits_never_needs_a_second_reading(llama_engine: 
 
 
 def test_cells_that_are_not_as_expected_are_read_again(llama_engine: LlamaEngine, context: LlamaContext) -> None:
-    """A wrong map of the cells is noticed by the mask, and costs a re-read instead of a wrong attention."""
+    """The mask reveals a wrong map of the cells, which costs a re-read instead of giving wrong attention."""
     chunks = chunks_of(llama_engine)
     wanted = joined(chunks, set(range(8)))
     context.sync(wanted)
@@ -226,7 +226,7 @@ def test_an_unknown_token_is_refused_and_nothing_changes(llama_engine: LlamaEngi
 def test_a_model_that_cannot_be_edited_keeps_its_beginning_and_reads_the_rest(
     llama_engine: LlamaEngine, why_not: SimpleNamespace
 ) -> None:
-    """Where even the end cannot be cut off (recurrent layers), everything is read again."""
+    """If not even the end can be truncated (recurrent layers), everything is read again."""
     context = llama_engine.open_context()
     context._editor.is_editable = False
     context._editor.can_drop_tail = why_not.can_drop_tail
@@ -277,7 +277,7 @@ def test_a_layer_or_head_that_is_not_there_is_refused(llama_engine: LlamaEngine)
 
 
 def test_observed_reading_is_what_a_step_would_have_seen(llama_engine: LlamaEngine, context: LlamaContext) -> None:
-    """The row of a token that is read in a batch is the row of the same token when it is the last one."""
+    """A token read in a batch has the same row as when it is the last token."""
     wanted = joined(chunks_of(llama_engine), {0, 1, 2, 3, 4})
     report = context.sync(wanted, observe=True)
     assert report.reading is not None

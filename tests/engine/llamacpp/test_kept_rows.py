@@ -1,4 +1,4 @@
-"""The bounded store of state that left a context."""
+"""The bounded cache of state that has left a context."""
 
 import numpy as np
 import pytest

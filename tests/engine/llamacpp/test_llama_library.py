@@ -55,7 +55,7 @@ def test_a_record_that_does_not_fit_costs_the_attention_but_not_the_token(
 def test_an_exception_while_listening_reaches_the_caller(
     llama_engine: LlamaEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is raised inside a callback from C, where it would be lost otherwise; the context reads again afterwards."""
+    """The error is raised in a callback from C, where it would be lost; the context reads again afterwards."""
 
     def failing(*_: object) -> None:
         raise ZeroDivisionError("while listening")

@@ -1,4 +1,4 @@
-"""Models of every kind chat, whether or not their context can be edited and their attention be read."""
+"""Models of every kind can chat, whether or not their context can be edited and their attention read."""
 
 import json
 import subprocess
@@ -24,7 +24,7 @@ from support.placing import asked, placed
 
 TEXT = "The other man went on in the rain, and then he counted the hours; nobody was at the end of the road."
 BEGINNING, END = 20, 50
-"""The middle of the text, which goes and comes back, is between these places."""
+"""The places between which lies the middle of the text, which is buried and returns."""
 
 GREEDY = GenerationSettings(temperature=0, repeat_penalty=1, max_tokens=12)
 
@@ -34,7 +34,7 @@ class Kind(NamedTuple):
     why_no_editing: str = ""
     has_attention: bool = True
     keeps_beginning: bool = True
-    """Whether what stands before a change need not be read again."""
+    """Whether text before a change can be kept without reading it again."""
 
 
 KINDS = {
@@ -54,7 +54,7 @@ Engines = Callable[[str], LlamaEngine]
 
 @pytest.fixture(scope="session")
 def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Where the file of a kind is; it is written when it is first asked for."""
+    """Return the file of a kind of model, written at first use."""
     folder = tmp_path_factory.mktemp("tiny-models")
 
     def find(name: str) -> Path:
@@ -66,7 +66,7 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path
 
 @pytest.fixture(scope="module")
 def engine_of(tiny_model: Callable[[str], Path]) -> Iterator[Engines]:
-    """The loaded model of a kind."""
+    """Return the loaded model of a kind."""
     engines: dict[str, LlamaEngine] = {}
 
     def find(name: str) -> LlamaEngine:
@@ -80,7 +80,7 @@ def engine_of(tiny_model: Callable[[str], Path]) -> Iterator[Engines]:
 
 
 def settings_for(path: Path) -> EngineSettings:
-    """One thread is enough for a tiny model: several would mostly wait for each other."""
+    """A tiny model needs only one thread: several would mostly wait for each other."""
     return EngineSettings(model=str(path), context_tokens=256, threads=1)
 
 
@@ -100,7 +100,7 @@ def attention_of(context: LlamaContext) -> Attention:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_tiny_model_is_tiny(tiny_model: Callable[[str], Path], name: str) -> None:
-    """A model for tests stays well under two megabytes."""
+    """Test models stay well under two megabytes."""
     assert tiny_model(name).stat().st_size < 1_200_000
 
 
@@ -108,7 +108,7 @@ def test_a_tiny_model_is_tiny(tiny_model: Callable[[str], Path], name: str) -> N
 def test_the_abilities_of_a_model_are_told_with_the_reason_for_each_that_is_missing(
     engine_of: Engines, name: str
 ) -> None:
-    """An ability is either there or comes with a reason why it is not, which names what the model has or lacks."""
+    """An ability is available, or comes with a reason that names what the model has or lacks."""
     kind, abilities = KINDS[name], engine_of(name).facts.abilities
     assert abilities.editing.available == (not kind.why_no_editing)
     assert kind.why_no_editing in abilities.editing.why_not
@@ -121,7 +121,7 @@ def test_the_abilities_of_a_model_are_told_with_the_reason_for_each_that_is_miss
 def test_the_abilities_are_the_same_where_no_machine_code_listens(
     tiny_model: Callable[[str], Path], engine_of: Engines, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """On a processor for which there is no machine code, a model can do the same."""
+    """On a processor without our machine code, a model has the same abilities."""
     expected = engine_of(name).facts.abilities
     monkeypatch.setattr("halo_weave.engine.llamacpp.recorder.platform.machine", lambda: "unknown")
     engine = LlamaEngine(settings_for(tiny_model(name)))
@@ -130,7 +130,7 @@ def test_the_abilities_are_the_same_where_no_machine_code_listens(
 
 
 def test_a_model_that_says_nothing_about_chatting_is_spoken_to_in_chatml(engine_of: Engines) -> None:
-    """Without a template in the file, turns are marked as in ChatML, and its signs are tokens of control."""
+    """Without a template in the file, turns are marked as in ChatML, with control tokens."""
     engine = engine_of("plain")
     assert engine.facts.chat_template == chatml()
     signs = [token.text for token in engine.tokenize("<|im_start|>user\nHi<|im_end|>\n", special=True)]
@@ -138,7 +138,7 @@ def test_a_model_that_says_nothing_about_chatting_is_spoken_to_in_chatml(engine_
 
 
 def test_a_model_with_a_template_of_its_own_is_spoken_to_as_it_says(engine_of: Engines) -> None:
-    """The marks of turns come from the template in the file."""
+    """The frames of turns come from the template in the file."""
     template = engine_of("plain with a template").facts.chat_template
     assert (template.source, template.start) == ("model", "<|begin_of_text|>")
     assert template.user == TurnMarks("<|start_header_id|>user<|end_header_id|>\n\n", "<|eot_id|>")
@@ -147,7 +147,7 @@ def test_a_model_with_a_template_of_its_own_is_spoken_to_as_it_says(engine_of: E
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_model_of_any_kind_answers_goes_on_and_takes_changes_in_the_middle(engine_of: Engines, name: str) -> None:
-    """Whatever the kind, the context holds exactly the wanted tokens after each change, and the reports add up."""
+    """Whatever the kind, after each change the context holds exactly the wanted tokens, and the reports add up."""
     kind, engine = KINDS[name], engine_of(name)
     wanted = placed(engine, TEXT)
     shortened = without_middle(wanted)
@@ -193,7 +193,7 @@ def test_a_model_of_any_kind_answers_goes_on_and_takes_changes_in_the_middle(eng
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_model_of_any_kind_holds_a_conversation(engine_of: Engines, name: str) -> None:
-    """A second question after the first answer is read behind it, and nothing before it is read again."""
+    """A second question is appended after the first answer, and nothing before it is read again."""
     engine = engine_of(name)
     context = engine.open_context()
     context.sync(asked(engine, "Who?"))
@@ -210,7 +210,7 @@ def test_a_model_of_any_kind_holds_a_conversation(engine_of: Engines, name: str)
 
 @pytest.mark.parametrize("name", READING_AGAIN)
 def test_a_model_that_reads_again_goes_on_as_if_the_text_had_always_been_so(engine_of: Engines, name: str) -> None:
-    """After any change, the greedy continuation is that of a fresh context with the same tokens, token for token."""
+    """After any change, the greedy continuation equals that of a fresh context with the same tokens."""
     engine = engine_of(name)
     wanted = placed(engine, TEXT)
     edited = engine.open_context()
@@ -224,7 +224,7 @@ def test_a_model_that_reads_again_goes_on_as_if_the_text_had_always_been_so(engi
         continuations.append(continuation(fresh))
         assert continuation(edited) == continuations[-1]
         fresh.close()
-    # The text matters to the model, so that a context with other tokens would have been noticed.
+    # The text matters to the model, so a context with other tokens would have been noticed.
     assert continuations[0] != continuations[1] != continuations[2] != continuations[3] != continuations[4]
     assert continuations[4] == continuations[1]
     edited.close()
@@ -232,7 +232,7 @@ def test_a_model_that_reads_again_goes_on_as_if_the_text_had_always_been_so(engi
 
 @pytest.mark.parametrize("name", [name for name in KINDS if name not in READING_AGAIN])
 def test_a_model_that_can_be_edited_goes_on_as_a_fresh_one_after_a_clean_sync(engine_of: Engines, name: str) -> None:
-    """A clean sync after edits gives the very continuation of a fresh context."""
+    """A clean sync after edits gives exactly the continuation of a fresh context."""
     engine = engine_of(name)
     wanted = placed(engine, TEXT)
     edited, fresh = engine.open_context(), engine.open_context()
@@ -247,7 +247,7 @@ def test_a_model_that_can_be_edited_goes_on_as_a_fresh_one_after_a_clean_sync(en
 
 @pytest.mark.parametrize("name", WITH_ATTENTION)
 def test_attention_has_an_entry_for_each_token_whatever_was_changed(engine_of: Engines, name: str) -> None:
-    """Every step's attention is over the tokens of the context as it is, and sums to 1."""
+    """Each step's attention covers the current tokens of the context and sums to 1."""
     engine = engine_of(name)
     wanted = placed(engine, TEXT)
     context = engine.open_context()
@@ -276,7 +276,7 @@ def test_attention_after_changes_is_that_of_a_fresh_context(engine_of: Engines, 
 
 @pytest.mark.parametrize("name", KINDS)
 def test_observed_reading_has_a_row_for_each_token_that_was_read(engine_of: Engines, name: str) -> None:
-    """A row sums to 1 over the tokens up to its own; a model without attention just reads."""
+    """A row covers the tokens up to its own and sums to 1; a model without attention only reads."""
     engine = engine_of(name)
     wanted = placed(engine, TEXT)
     context = engine.open_context()
@@ -295,7 +295,7 @@ def test_observed_reading_has_a_row_for_each_token_that_was_read(engine_of: Engi
 
 
 def test_a_model_without_attention_gives_none_with_its_steps(engine_of: Engines) -> None:
-    """A step says None where there is no attention, and never a row of zeros."""
+    """Without attention a step has None, never a row of zeros."""
     context = engine_of("recurrent").open_context()
     context.sync(placed(engine_of("recurrent"), TEXT))
     assert all(step.attention is None for step in context.generate(GREEDY))
@@ -303,7 +303,7 @@ def test_a_model_without_attention_gives_none_with_its_steps(engine_of: Engines)
 
 
 def test_layers_with_a_sliding_window_look_at_the_window_only(engine_of: Engines) -> None:
-    """The raw rows of every other layer end at the window, also after the middle has gone."""
+    """In every other layer the raw rows end at the window, even after the middle was removed."""
     engine = engine_of("sliding window")
     wanted = placed(engine, TEXT)
     context = engine.open_context(attention=AttentionChoice(reduce="none"))
@@ -319,7 +319,7 @@ def test_layers_with_a_sliding_window_look_at_the_window_only(engine_of: Engines
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_preview_changes_nothing(engine_of: Engines, name: str) -> None:
-    """After a preview the context holds what it held, and goes on as it would have."""
+    """After a preview the context holds the same tokens and continues the same way."""
     engine = engine_of(name)
     wanted = placed(engine, TEXT)
     previewed, untouched = engine.open_context(), engine.open_context()
@@ -336,7 +336,7 @@ def test_a_preview_changes_nothing(engine_of: Engines, name: str) -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_a_preview_works_on_an_empty_context(engine_of: Engines, name: str) -> None:
-    """What a text alone would lead to can be asked of a context that holds nothing, and it still holds nothing."""
+    """An empty context can preview a text and is still empty afterwards."""
     engine = engine_of(name)
     ids = [token.id for token in engine.tokenize(TEXT)]
     context = engine.open_context()
@@ -351,7 +351,7 @@ def test_a_preview_works_on_an_empty_context(engine_of: Engines, name: str) -> N
 def test_a_cancelled_preview_leaves_the_context_whole(
     engine_of: Engines, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """A preview that is cancelled before or during its work raises; the next one gives its tokens."""
+    """A preview cancelled before or during its work raises; the next one gives its tokens."""
     engine = engine_of(name)
     wanted = placed(engine, TEXT)
     context = engine.open_context()
@@ -378,7 +378,7 @@ def test_a_cancelled_preview_leaves_the_context_whole(
 def test_a_sync_that_was_stopped_goes_on_where_it_was(
     engine_of: Engines, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    """What was read before the stop is held, need not be read again, and leads to the same continuation."""
+    """Tokens read before the stop are kept, are not read again, and lead to the same continuation."""
     monkeypatch.setattr("halo_weave.engine.llamacpp.editing.BATCH_TOKENS", 16)
     engine = engine_of(name)
     wanted = placed(engine, TEXT)
@@ -405,7 +405,7 @@ def test_a_sync_that_was_stopped_goes_on_where_it_was(
 
 @pytest.mark.parametrize("name", KINDS)
 def test_contexts_of_one_model_do_not_disturb_each_other(engine_of: Engines, name: str) -> None:
-    """Two contexts that take turns go on as each would alone."""
+    """Two contexts in alternation continue as each would alone."""
     engine = engine_of(name)
     wanted = placed(engine, TEXT)
     both = (without_middle(wanted), wanted)
@@ -446,7 +446,7 @@ said[sound] = str(len(list(context.generate(GenerationSettings(temperature=0, ma
 engine.close()
 print(json.dumps(said))
 """
-"""A process of its own, because the library could end it; afterwards it must still be able to load a sound model."""
+"""Runs in a separate process, because the library could crash it; afterwards it must still load a valid model."""
 
 NOT_CHAT_MODELS = {
     "cut behind the first word": "failed to read header",
@@ -499,7 +499,7 @@ def said(tiny_model: Callable[[str], Path], not_chat_models: dict[str, Path]) ->
 def test_what_is_no_chat_model_is_refused_in_one_sentence(
     said: dict[str, str], not_chat_models: dict[str, Path], name: str
 ) -> None:
-    """The sentence names the file and what is wrong with it."""
+    """The message names the file and the problem."""
     path = str(not_chat_models[name])
     assert said[path].startswith(f"The model {path} ")
     assert NOT_CHAT_MODELS[name] in said[path]
@@ -510,5 +510,5 @@ def test_what_is_no_chat_model_is_refused_in_one_sentence(
 def test_a_process_that_was_given_broken_models_still_runs_a_sound_one(
     said: dict[str, str], tiny_model: Callable[[str], Path]
 ) -> None:
-    """A refused model leaves nothing behind that would hinder the next one."""
+    """A refused model leaves nothing behind that affects the next one."""
     assert said[str(tiny_model("plain"))] == "3"

@@ -1,4 +1,4 @@
-"""Turns as control tokens, and the way back to messages."""
+"""Turns as control tokens, and the conversion back to messages."""
 
 from collections.abc import Sequence
 

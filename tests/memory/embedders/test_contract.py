@@ -1,4 +1,4 @@
-"""Embedders of any kind, and those of an OpenAI-compatible server that behaves or does not."""
+"""The contract of every embedder, and OpenAI-compatible servers that behave or misbehave."""
 
 import json
 import threading
@@ -50,7 +50,7 @@ def minilm_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module", params=["encoder", "decoder", "server"])
 def embedder(request: pytest.FixtureRequest, minilm_file: Path) -> Iterator[Embedder]:
-    """A model that looks both ways, a chat model that pools by the mean, and a server."""
+    """A bidirectional model, a chat model with mean pooling, and a server."""
     if request.param == "server":
         with embedding_server() as server:
             served = OpenAIEmbedder(server.url)
@@ -74,7 +74,7 @@ def test_batches_keep_order_and_give_the_vectors_of_single_texts(embedder: Embed
     texts = [f"{TEXTS[index % 4][:9]} {index % 9}" for index in range(66)]
     batch = embedder.embed(texts)
     for index in (0, 31, 32, 63, 64):
-        # Quantised weights are multiplied a little differently in batches.
+        # Quantised weights give slightly different results in batches.
         assert float(embedder.embed([texts[index]])[0] @ batch[index]) >= 0.999
 
 

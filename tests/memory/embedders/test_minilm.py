@@ -1,4 +1,4 @@
-"""The bundled embedding model: its conversion, and its vectors against those of an independent implementation."""
+"""The bundled embedding model: its conversion, and its vectors compared with an independent implementation's."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Vectors follow the chunks that they stand for."""
+"""Vectors follow the chunks that they represent."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class NotingEmbedder:
-    """Counts words as tokens and remembers what it was asked to embed."""
+    """Counts words as tokens and records the texts that it embeds."""
 
     name, dimensions, max_tokens = "noting", 4, 256
 

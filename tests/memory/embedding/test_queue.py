@@ -1,4 +1,4 @@
-"""Embedding in the background goes on whatever happens, and makes up for what failed."""
+"""Background embedding continues whatever happens, and catches up on failures."""
 
 import threading
 import time
@@ -16,7 +16,7 @@ LONG_S = 3600.0
 
 
 class Embedding:
-    """Fails with `error` while there is one, and always for the chunks in `poison`."""
+    """Fails with `error` while it is set, and always for the chunks in `poison`."""
 
     def __init__(self, error: Exception | None = None, poison: frozenset[int] = frozenset()) -> None:
         self.error = error

@@ -1,4 +1,4 @@
-"""Questions go before the chunks that are embedded in the background."""
+"""Questions take precedence over chunks that are embedded in the background."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ PATIENCE_S = 60.0
 
 
 class SlowEmbedder:
-    """One call at a time, as a model in this process; notes the calls, and each waits until it is let through."""
+    """Handles one call at a time, like an in-process model; records the calls, and each waits until it is released."""
 
     name, dimensions, max_tokens = "slow", 2, 256
 

@@ -1,4 +1,4 @@
-"""The text that is embedded for a chunk: worked examples, and what holds for every text and limit."""
+"""The text that is embedded for a chunk: worked examples, and properties of every text and limit."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ def count_bytes(text: str) -> int:
 
 
 def count_like_subwords(text: str) -> int:
-    """Long words have several tokens, signs one each; uneven as real vocabularies are."""
+    """Long words have several tokens and signs one each, as uneven as in real vocabularies."""
     return sum(-(-len(word) // 4) for word in re.findall(r"\w+|[^\w\s]", text)) + SPECIAL_TOKENS
 
 

@@ -1,4 +1,4 @@
-"""What a process that died was still making is swept away; what somebody is making stays."""
+"""Partial files of a dead process are removed; those of a running one stay."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What chunks and their surroundings say becomes one order; words worth looking for; answers that differ."""
+"""Ranking by chunks and their neighbourhood, the choice of query words, and varied results."""
 
 import math
 from random import Random
@@ -41,7 +41,7 @@ def candidate(chunk_id: int, *, role: Role = "assistant", turn_chunks: int = 1) 
 
 
 def surroundings(words: dict[int, list[int]], closeness: dict[int, float], *others: int) -> Neighbourhood:
-    """How often each word stands in a chunk, and how close it is; all words are equally rare."""
+    """Gives each chunk's word counts and closeness; all words are equally rare."""
     ids = sorted({*words, *closeness, *others})
     terms = max((len(numbers) for numbers in words.values()), default=0)
     return Neighbourhood(

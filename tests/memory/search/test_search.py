@@ -1,4 +1,4 @@
-"""Search over a real memory: by meaning with the bundled embedder, by words, and by rules that a made-up one proves."""
+"""Search over a real memory: by meaning with the bundled embedder, by words, and rules proved with a made-up one."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,7 @@ ALIKE = SearchSettings(user_boost=1.0, wish_boost=1.0)
 
 
 class LetterEmbedder:
-    """Texts with the same letters are close; good enough to know what must come first."""
+    """Texts with the same letters are close, which is enough to know what must come first."""
 
     name = "letters"
     dimensions = 26
@@ -43,7 +43,7 @@ class LetterEmbedder:
 
 
 class Talk:
-    """A memory to which texts are said, and its search."""
+    """A memory to which a test adds texts, and its search."""
 
     def __init__(
         self, path: Path, embedder: Embedder, settings: SearchSettings | None = None, candidates: int = CANDIDATES
@@ -76,7 +76,7 @@ class Talk:
         return chunk.key
 
     def say_nothing_alike(self) -> None:
-        """Enough for what was said before not to be around what comes next."""
+        """Add enough turns to keep earlier ones out of the neighbourhood of the next."""
         for _ in range(4):
             self.say("zzz")
 

@@ -1,4 +1,4 @@
-"""Single flipped bits anywhere in the memory's file: all are noticed, and what is damaged in rows can be repaired."""
+"""Single flipped bits anywhere in the memory's file: all are detected, and damaged rows can be repaired."""
 
 import random
 import sqlite3
@@ -73,7 +73,7 @@ def flipped(healthy: bytes, path: Path, place: int, bit: int) -> Iterator[Path]:
 
 
 def dump(path: Path) -> dict[str, list[Any]]:
-    """All that can be read from the file by a program that believes what it reads."""
+    """Return everything that a program without checks can read from the file."""
     with closing(sqlite3.connect(path)) as connection:
         connection.text_factory = bytes
         tables = [
@@ -89,7 +89,7 @@ def dump(path: Path) -> dict[str, list[Any]]:
 
 
 def outcome_of(action: Callable[[], T]) -> T | str:
-    """What it gives, or the one sentence in which the memory says that it is damaged."""
+    """Return the result, or the message in which the memory reports that it is damaged."""
     try:
         return action()
     except StoreError as error:
@@ -97,7 +97,7 @@ def outcome_of(action: Callable[[], T]) -> T | str:
 
 
 def places(healthy: bytes, chance: random.Random) -> Iterator[tuple[int, int]]:
-    """Half of them where something is written: most of a small file is empty."""
+    """Yield bits to flip, half of them in written bytes, because most of a small file is empty."""
     written = [place for place, byte in enumerate(healthy) if byte]
     for count in range(FLIPS // SEEDS):
         yield chance.choice(written) if count % 2 else chance.randrange(len(healthy)), chance.randrange(8)

@@ -1,4 +1,4 @@
-"""What was forgotten is in no byte of the SQLite memory's files, whatever happens on the way."""
+"""No byte of a forgotten text is left in the SQLite memory's files, whatever happens on the way."""
 
 import itertools
 import random
@@ -19,7 +19,7 @@ from support.made_up_chunks import TIME, text_chunk, written_texts, written_turn
 
 SECRET = "Xylotomous zanzibarquux wolfenbuttelish"
 PARTS = [word.encode()[:6] for word in SECRET.lower().split()]
-"""The index of words has them in lower case, as stems, and without what they share with their neighbours."""
+"""The word index stores them in lower case, stemmed, and without prefixes that they share with their neighbours."""
 EMBEDDER = "made-up"
 
 
@@ -29,7 +29,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def write_secret(store: SqliteStore) -> ChunkKey:
-    """In text, pieces of tokens, metadata and a vector, among much else."""
+    """Write the secret in text, token pieces, metadata and a vector, among much else."""
     written_texts(
         store, *(f"{name} of the lighthouse {number}" for number, name in enumerate(["xylo", "zulu", "wolf"]))
     )
@@ -50,7 +50,7 @@ def write_secret(store: SqliteStore) -> ChunkKey:
 
 
 def leftovers(path: Path) -> list[tuple[str, bytes]]:
-    """Which parts of the secret are in which file of the memory's folder."""
+    """Return which parts of the secret are left in which file of the memory's folder."""
     return [
         (file.name, part)
         for file in sorted(path.parent.iterdir())

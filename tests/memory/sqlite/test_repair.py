@@ -1,4 +1,4 @@
-"""Damaged rows of the SQLite memory: the rest works, and they can be left out of an export or set aside."""
+"""Damaged rows of the SQLite memory: the rest works, and they can be skipped in an export or set aside."""
 
 import json
 import sqlite3
@@ -36,7 +36,7 @@ def store(path: Path) -> Iterator[SqliteStore]:
 
 
 def damage(store: SqliteStore, *statements: str) -> None:
-    """Not by a flipped bit, but as little noticed by SQLite."""
+    """Damage rows with SQL rather than a flipped bit; SQLite notices as little."""
     with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
         for statement in statements:
             assert connection.execute(statement).rowcount > 0
@@ -85,7 +85,7 @@ def test_a_window_with_a_damaged_burial_can_be_deleted(store: SqliteStore) -> No
     saved_window(store, "a", *burials)
     store.close()
     content = bytearray(store.path.read_bytes())
-    # In the table, but not in its indexes: the time is the first thing behind the reason.
+    # Change the table but not its indexes: the time directly follows the reason.
     content[content.rindex(b"It was dim.") + len(b"It was dim.") + 2] ^= 1
     store.path.write_bytes(content)
     with closing(SqliteStore(store.path)) as again:

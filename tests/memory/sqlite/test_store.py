@@ -1,4 +1,4 @@
-"""What only the SQLite memory has: its file, the forms it had before, and everything that can happen to a file."""
+"""What is specific to the SQLite memory: its file, its earlier schemas, and everything that can happen to a file."""
 
 import os
 import random
@@ -40,7 +40,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def filled(path: Path) -> Path:
-    """A closed memory with enough in it for several pages of everything."""
+    """A closed memory with enough content for several pages of everything."""
     with closing(SqliteStore(path)) as store:
         for _ in range(30):
             written_turn(store, chunks=4, count=40)
@@ -49,13 +49,13 @@ def filled(path: Path) -> Path:
 
 @contextmanager
 def raw(path: Path) -> Iterator[sqlite3.Connection]:
-    """The file as another program would open it."""
+    """Open the file as another program would."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         yield connection
 
 
 def without_checksums(connection: sqlite3.Connection) -> None:
-    """As it was before every table had them."""
+    """Revert to the schema before every table had checksums."""
     without_sharing(connection)
     connection.execute("DROP TABLE damaged")
     for table in ("counters", "settings", "forgotten", "embedders", "vectors", "audit"):
@@ -63,7 +63,7 @@ def without_checksums(connection: sqlite3.Connection) -> None:
 
 
 def version_before(words: str) -> int:
-    """The version of a memory to which the step with these words had not been applied."""
+    """Return the schema version just before the migration that contains these words."""
     return next(number for number, step in enumerate(MIGRATIONS) if words in step)
 
 
@@ -76,7 +76,7 @@ def without_totals(connection: sqlite3.Connection) -> None:
 
 
 def without_sharing(connection: sqlite3.Connection) -> None:
-    """As it was before snapshots of the tree shared their chunks."""
+    """Revert to the schema before snapshots of the tree shared their chunks."""
     without_totals(connection)
     columns = (
         "path, version, turn, number, role, first_position, last_position, text, token_ids, piece_lengths, time,"
@@ -206,7 +206,7 @@ def test_totals_are_those_of_a_count_after_each_kind_of_change(path: Path) -> No
 
 
 def _use_in_every_way(store: SqliteStore) -> None:
-    """Ten chunks of five tokens: two deleted, one undeleted, one merged away; vectors made, made again and taken."""
+    """Ten chunks of five tokens: two deleted, one undeleted, one merged away; vectors added, replaced and removed."""
     chunks = [chunk for _ in range(5) for chunk in written_turn(store, chunks=2, count=5)]
     ids = [stored.id for chunk in chunks if (stored := store.chunk(chunk.key)) is not None]
     narrow, wide = np.ones(4, dtype=np.float32), np.ones(8, dtype=np.float16)
@@ -239,13 +239,13 @@ def test_totals_that_are_wrong_are_found(path: Path, change: str, finding: str) 
 
 
 def test_stats_take_the_same_steps_however_many_chunks_there_are(path: Path) -> None:
-    """Steps of SQLite's own machine, of which a scan takes several for each row."""
+    """Counts steps of SQLite's virtual machine; a scan takes several per row."""
 
     def steps(store: SqliteStore) -> int:
         counted: list[None] = []
         with store._database.reading() as connection:
             connection.set_progress_handler(lambda: counted.append(None), 1)
-        store.stats()  # its reader is the one that was just put back
+        store.stats()  # it reuses the reader that was just returned
         with store._database.reading() as connection:
             connection.set_progress_handler(None, 0)
         return len(counted)
@@ -355,7 +355,7 @@ def test_a_damaged_page_gives_a_clear_error_never_a_wrong_answer(
 
 
 def _reads_the_truth(path: Path, truth: list[Stored]) -> bool:
-    """False if the damage was noticed; any other answer than the truth fails."""
+    """Return False if the damage was detected; any wrong answer fails the test."""
     try:
         with closing(SqliteStore(path)) as store:
             assert store.chunks_from(0, 10_000) == truth
@@ -444,7 +444,7 @@ def test_vectors_of_deleted_chunks_are_found_by_verify(filled: Path) -> None:
 
 @contextmanager
 def without_privileges() -> Iterator[None]:
-    """Root may write anything, so for a moment we are somebody else."""
+    """Drop root's privileges for a moment, because root may write anything."""
     if os.geteuid() != 0:
         yield
         return
@@ -457,7 +457,7 @@ def without_privileges() -> Iterator[None]:
 
 @pytest.fixture
 def protected() -> Iterator[Path]:
-    """A memory that everybody may read and nobody may write, in a folder outside of the owner's own."""
+    """A memory that everybody may read and nobody may write, in a folder outside the owner's own."""
     folder = Path(tempfile.mkdtemp())
     path = folder / "halo.db"
     with closing(SqliteStore(path)) as store:

@@ -1,4 +1,4 @@
-"""The memory tree in the SQLite file: what was forgotten leaves no byte, and damage is noticed."""
+"""The memory tree in the SQLite file: forgotten text leaves no byte, and damage is detected."""
 
 import sqlite3
 from contextlib import closing
@@ -23,7 +23,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def vector_of(chunk: Chunk) -> NDArray[np.float32]:
-    """Has the beginning of the text in its own bytes."""
+    """A vector whose bytes are the beginning of the text."""
     return np.frombuffer(chunk.text.encode().ljust(8, b" ")[:8], dtype=np.float32)
 
 
@@ -34,7 +34,7 @@ def save(store: SqliteStore, path: str, *keys: ChunkKey) -> None:
 
 
 def test_no_byte_of_a_forgotten_text_is_left_in_any_snapshot(path: Path) -> None:
-    """Whether the entry is current, an old version, deleted, or brought back."""
+    """Whether the entry is current, an old version, deleted, or restored."""
     with closing(SqliteStore(path)) as store:
         key, other = write_secret(store), written_turn(store)[0].key
         for name in ("current", "changed", "deleted", "restored"):

@@ -1,4 +1,4 @@
-"""What every store does with chunks that are written and read."""
+"""The contract of every store: writing and reading chunks."""
 
 from datetime import UTC, datetime, timedelta, timezone
 

@@ -1,4 +1,4 @@
-"""What every store does with deleted chunks, and what its log says."""
+"""The contract of every store: deleted chunks and the audit log."""
 
 from collections.abc import Callable
 from itertools import pairwise

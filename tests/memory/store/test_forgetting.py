@@ -1,4 +1,4 @@
-"""What every store does with what is to be gone for ever: single chunks that are forgotten, or everything."""
+"""The contract of every store: forgetting single chunks, or everything, for good."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""What every store does with chunks that are merged."""
+"""The contract of every store: merging chunks."""
 
 import msgspec
 import pytest

@@ -27,7 +27,7 @@ roles = st.sampled_from(["system", "user", "assistant"])
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """The model: chunks by key as they should be read, with the keys that were ever used and who has a vector."""
+    """The model: the expected chunks by key, all keys ever used, and which chunks have a vector."""
 
     kind = STORES[0]
     reservations = Bundle("reservations")

@@ -1,4 +1,4 @@
-"""What every store does with the notes, and what the SQLite one notices of damage."""
+"""The contract of every store: the notes; and the damage to them that the SQLite store detects."""
 
 import sqlite3
 import threading

@@ -1,4 +1,4 @@
-"""What every store does with vectors of texts that are no longer so, and with a quick check."""
+"""The contract of every store: vectors of outdated texts, and a quick check."""
 
 from halo_weave.memory.store.protocol import Store
 from support.made_up_chunks import written_texts

@@ -1,4 +1,4 @@
-"""What every store restores from positions."""
+"""The contract of every store: restoring tokens from positions."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What every store gives out: turns and positions, each once and without a limit."""
+"""The contract of every store: turns and positions are given out once and without a limit."""
 
 import threading
 from itertools import pairwise

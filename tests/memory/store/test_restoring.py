@@ -1,4 +1,4 @@
-"""What every store does with records of another memory."""
+"""The contract of every store: records from another memory."""
 
 import msgspec
 import pytest

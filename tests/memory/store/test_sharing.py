@@ -1,4 +1,4 @@
-"""What every store shows to several handles and threads at once, and says of itself."""
+"""The contract of every store: several handles and threads at once, and its statistics."""
 
 import threading
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Snapshots under random changes of their sources: what is in them follows from the positions alone."""
+"""Snapshots while their sources change at random: their content depends on positions alone."""
 
 import tempfile
 from contextlib import ExitStack
@@ -20,7 +20,7 @@ paths = st.sampled_from(["a", "a/b", "c"])
 
 
 class SnapshotMachine(RuleBasedStateMachine):
-    """The model: every version's snapshot as it was taken, and which positions are deleted or forgotten by now."""
+    """The model: each version's snapshot as it was taken, and the positions deleted or forgotten since."""
 
     kind = STORES[0]
 

@@ -1,4 +1,4 @@
-"""What every store does with the memory tree: versions, deletions, snapshots, and what was deleted or forgotten."""
+"""The contract of every store: the memory tree, its versions, deletions and snapshots, and forgotten text."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -34,7 +34,7 @@ def visible(store: Store, path: str, version: int = 1) -> list[Chunk]:
 
 
 def searched(store: Store, root: str) -> list[Chunk]:
-    """What a search looks at, with vectors and without."""
+    """Return the chunks that a search considers, with and without vectors."""
     found = store.tree_vectors_under(root, EMBEDDER)
     chunks = store.tree_snapshot_chunks([*found.ids, *(number for _, number in found.others)])
     return [one.chunk for _, one in sorted(chunks.items())]
@@ -201,7 +201,7 @@ def test_whoever_has_the_positions_now_decides_what_is_hidden_and_forgotten(stor
 
 
 def test_a_copy_over_several_chunks_goes_with_any_of_them(store: Store) -> None:
-    """As when it was merged in another memory, and imported into one where it was not."""
+    """As when it was merged in another memory and imported into one where it was not."""
     left, right = written_turn(store, chunks=2)
     whole = Chunk.of_tokens(
         left.key, left.tokens() + right.tokens(), first_position=left.first_position, time=left.time

@@ -1,4 +1,4 @@
-"""Many processes at once, and processes that die at any moment. HALO_TEST_FULL=1 runs the full numbers."""
+"""Many processes at once, and processes that die at any moment. HALO_TEST_FULL=1 runs the full counts."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def working(mode: str, path: Path, number: int) -> Iterator[Popen[str]]:
 
 
 def lines_of(text: str) -> list[Line]:
-    """Whole lines only: a process that was killed may have left half of one."""
+    """Return complete lines only: a killed process may leave half a line."""
     return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
 
@@ -75,7 +75,7 @@ def test_many_processes_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
 
 
 def _run_together(workers: list[Popen[str]]) -> list[str]:
-    """All outputs are read at once: a worker whose pipe is full would wait."""
+    """Read all outputs at once, because a worker with a full pipe would block."""
     with ThreadPoolExecutor(len(workers)) as readers:
         outputs = [output for output, _ in readers.map(lambda worker: worker.communicate("go\n"), workers)]
     assert [worker.returncode for worker in workers] == [0] * len(workers)
@@ -90,9 +90,9 @@ def _everything(store: SqliteStore) -> list[Stored]:
 
 
 class Acknowledged:
-    """What workers said was done, and what the last one was about to do when it died.
+    """What the workers reported as done, and what the last one was about to do when it died.
 
-    `embedders` are those whose vectors were put last; `notes` the last ones in the journals, 0 in an empty one.
+    `embedders` are those whose vectors were put last; `notes` the last note in each journal, 0 for an empty one.
     """
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ class Acknowledged:
             self.states[turn] = action
 
     def _check_turn(self, store: SqliteStore, turn: int, pending: str | None) -> None:
-        """Each turn is as acknowledged, or as the operation under way would have made it, but wholly so."""
+        """Each turn is as acknowledged, or as the operation in progress would have left it, but never in between."""
         found = store.chunks_of_turn(turn)
         state = self.states.get(turn)
         if not found and (state == "forget" or pending == "forget"):
@@ -198,12 +198,12 @@ def _lines_until_killed(path: Path, seed: int, choose: random.Random) -> list[Li
         assert worker.stdout is not None
         opening = ""
         if seed % 5 == 0:
-            time.sleep(choose.uniform(0.05, 0.6))  # perhaps while it makes or opens the memory
+            time.sleep(choose.uniform(0.05, 0.6))  # perhaps while it creates or opens the memory
         else:
             opening = worker.stdout.readline()
             time.sleep(choose.uniform(0, 0.15))
         os.kill(worker.pid, signal.SIGKILL)
-        # Not communicate(): it would pass by what readline() has read ahead.
+        # Not communicate(): it would skip what readline() has read ahead.
         return lines_of(opening + worker.stdout.read())
 
 

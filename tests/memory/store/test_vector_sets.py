@@ -1,4 +1,4 @@
-"""What every store does when one embedder's vectors take over from another's."""
+"""The contract of every store: one embedder's vectors replace another's."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What every store does with vectors."""
+"""The contract of every store: vectors."""
 
 from typing import Any
 

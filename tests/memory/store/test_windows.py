@@ -1,4 +1,4 @@
-"""What every store does with windows, what they buried, and their journals."""
+"""The contract of every store: windows, their burials and their journals."""
 
 import threading
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What every store does with words: finding, ranking and counting them; and outlines, which searches look at."""
+"""The contract of every store: finding, ranking and counting words; and the outlines that searches use."""
 
 from datetime import datetime, timedelta
 

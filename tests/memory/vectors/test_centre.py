@@ -1,4 +1,4 @@
-"""What all vectors of a memory have in common is taken from a question."""
+"""The part that all vectors of a memory share is subtracted from a question."""
 
 from pathlib import Path
 

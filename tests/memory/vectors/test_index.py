@@ -1,4 +1,4 @@
-"""The nearest vectors are found, whatever state the index file is in and whoever writes meanwhile."""
+"""The nearest vectors are found in any state of the index file and with any concurrent writes."""
 
 import shutil
 import subprocess
@@ -31,7 +31,7 @@ QUERIES = clustered(25, DIMENSIONS, seed=99)
 
 
 class Memory:
-    """A store in a folder, and what a plain comparison with all its vectors says."""
+    """A store in a folder, and an exhaustive comparison with all its vectors."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "halo.db"
@@ -90,7 +90,7 @@ def opened(folder: Path) -> Iterator[Memory]:
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A memory with a sound index file, to be copied."""
+    """A memory with a valid index file, for tests to copy."""
     folder = tmp_path_factory.mktemp("prepared")
     with opened(folder) as memory:
         memory.write(clustered(FEW, DIMENSIONS, seed=1))
@@ -180,7 +180,7 @@ def test_the_approximate_index_finds_nearly_all_of_many(tmp_path: Path) -> None:
 
 @contextmanager
 def file_alone(index: VectorIndex) -> Iterator[None]:
-    """Proves that answers come from the file: nothing is left to compare exactly."""
+    """Prove that answers come from the file: no chunks are left to compare exactly."""
     assert index.chunks_outside_file == 0
     yield
     assert index.chunks_outside_file == 0
@@ -230,7 +230,7 @@ def test_similarities_of_given_chunks_come_from_file_memory_and_store_alike(memo
 
 
 def about_right(index: VectorIndex, memory: Memory, ids: list[int]) -> bool:
-    """Whether the index knows roughly how close these are, and of all others that they have no vector."""
+    """Return whether the index knows roughly how close these are, and that all others have no vector."""
     asked = np.array(sorted(ids))
     similarities = index.about_similarities(QUERIES[0], asked)
     expected = [float(memory.vectors[one] @ QUERIES[0]) if one in memory.vectors else np.nan for one in asked.tolist()]

@@ -1,4 +1,4 @@
-"""The best by BM25 are the best, however they are looked for."""
+"""The best results by BM25 are the same however they are searched for."""
 
 from unittest.mock import patch
 

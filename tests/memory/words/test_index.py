@@ -1,4 +1,4 @@
-"""The file that makes the search by words fast: whatever happens to it, what is found is what SQLite itself finds."""
+"""The word index file: whatever happens to it, results are the same as SQLite's own."""
 
 import random
 import subprocess
@@ -28,7 +28,7 @@ def key_of(store: Store, chunk_id: int) -> ChunkKey:
 
 
 class Memory:
-    """One memory, opened with a word index from the first chunk on and without one."""
+    """One memory, opened twice: with a word index from the first chunk, and without one."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -82,7 +82,7 @@ def some_text(rng: random.Random) -> str:
 
 
 def change_something(store: Store, rng: random.Random) -> None:
-    """A write, a deletion, an undeletion, a merge or a removal for good, of any chunk."""
+    """Write, delete, undelete, merge or permanently remove any chunk."""
     chunks = [stored.chunk for stored in store.chunks_from(0, 10_000)]
     match rng.randrange(8):
         case 0 if chunks:
@@ -110,7 +110,7 @@ def change_something(store: Store, rng: random.Random) -> None:
 def test_the_file_finds_what_the_store_itself_finds(
     tmp_path_factory: pytest.TempPathFactory, seed: int, before: int, after: int, again: bool
 ) -> None:
-    """Same ids, scores and counts after any history, with the file made at any moment of it."""
+    """Ids, scores and counts are the same after any history, with the file built at any point of it."""
     rng = random.Random(seed)
     with closing(Memory(tmp_path_factory.mktemp("memory") / "halo.db")) as memory:
         for _ in range(before):
@@ -226,7 +226,7 @@ def test_another_process_uses_the_file_that_is_there(memory: Memory) -> None:
 
 
 def test_only_one_process_makes_the_file(memory: Memory) -> None:
-    """Who finds another one at it goes on without a file."""
+    """A process that finds another one building it continues without a file."""
     written_texts(memory.truth, "sea", "sea light")
     index = memory.store._words._index
     assert index is not None
@@ -249,7 +249,7 @@ def test_a_closed_store_stops_making_the_file(memory: Memory) -> None:
 def test_searches_are_right_while_others_write_and_files_are_made(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every chunk that was acknowledged before a search began is found by it."""
+    """A search finds every chunk that was acknowledged before it began."""
     monkeypatch.setattr("halo_weave.memory.words.index._FEWEST_OUTSIDE", 3)
     written: list[int] = []
     failures: list[str] = []

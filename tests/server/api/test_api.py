@@ -1,4 +1,4 @@
-"""Every endpoint does what its sentence says, and answers as /openapi.json describes it."""
+"""Every endpoint does what its description says, and answers as /openapi.json specifies."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ def texts(state: dict[str, Any]) -> list[str]:
 
 
 def test_all_endpoints_answer_as_described(tmp_path: Path) -> None:
-    """A walk through everything; each answer is validated by `Served.call`."""
+    """Calls every endpoint; `Served.call` validates each answer."""
     long = "\n\n".join(f"Paragraph {number} " + "word " * 40 for number in range(3))
     with served(tmp_path, replies=["First answer.", long], overrides={"memory.chunk_min_tokens": "20"}) as one:
         window = one.new_window()

@@ -1,4 +1,4 @@
-"""Deleting and undeleting through the server, what its events tell of it, and how windows are counted."""
+"""Deleting and undeleting through the server, the events they cause, and the counts of windows."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Markdown from anybody: shown as it was meant where that is harmless, and as text where it is not."""
+"""Untrusted Markdown: rendered where it is harmless, shown as text where it is not."""
 
 import re
 from html.parser import HTMLParser

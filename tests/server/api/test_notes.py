@@ -1,4 +1,4 @@
-"""The notes over HTTP: read, changed, refused, and never written over what somebody else wrote."""
+"""The notes over HTTP: reading, changing and refusing, and never overwriting another writer's change."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Settings over HTTP: checked like everywhere, written with care, and in force at once where they can be."""
+"""Settings over HTTP: validated as everywhere, written safely, and applied at once where possible."""
 
 import tomllib
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Export, import, backup and re-embedding over HTTP: whole or not at all, with progress, and stoppable."""
+"""Export, import, backup and re-embedding over HTTP: all or nothing, with progress, and stoppable."""
 
 import sqlite3
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Nobody can hold connections of the server for nothing, and it says so in a log that stays small."""
+"""Idle or hostile clients cannot hold the server's connections; the server logs this in a log that stays small."""
 
 import logging
 import resource
@@ -31,7 +31,7 @@ Message = MutableMapping[str, Any]
 
 
 class Counting:
-    """A small app: it reads the body of /read, does not read that of other requests, and answers at length to /long."""
+    """A small app that reads the body only of /read, and sends a long answer to /long."""
 
     def __init__(self) -> None:
         self.disconnects = 0
@@ -91,7 +91,7 @@ def test_a_request_whose_header_does_not_come_is_given_up(before: bytes, sent: b
         if before:
             until(lambda: connection.recv(65_536, socket.MSG_PEEK).endswith(b"xx"))
         connection.sendall(sent)
-        read_to_end(connection)  # which fails if the server does not close it
+        read_to_end(connection)  # fails if the server does not close it
 
 
 def test_a_connection_without_any_request_is_given_up() -> None:

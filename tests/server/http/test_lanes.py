@@ -1,4 +1,4 @@
-"""Requests of one kind that take long do not hold up those of another kind."""
+"""Slow requests of one kind do not hold up those of another."""
 
 import threading
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from support.servers.served import PATIENCE_S, Served, served
 
 @contextmanager
 def exporting(one: Served, exports: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """So many exports under way or waiting for a thread, until this ends."""
+    """Keep this many exports in progress or waiting for a thread until the block ends."""
     begun, may_end = threading.Semaphore(0), threading.Event()
 
     def export(_: object, path: Path, **_options: bool) -> None:

@@ -1,4 +1,4 @@
-"""Who may talk to the server, and what it gives away: nothing to other sites, other names, or without the token."""
+"""Access to the server: other sites, other host names and clients without the token get nothing."""
 
 import socket
 import stat
@@ -28,7 +28,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """As if it listened at every address."""
+    """A server configured as if it listened on every address."""
     with served(tmp_path_factory.mktemp("open"), host="0.0.0.0", token=TOKEN) as one:
         yield one
 

@@ -1,4 +1,4 @@
-"""The page's files: found, kept for ever under a digest, and of the right type."""
+"""The page's files: found, cached for ever under a digest, and of the right type."""
 
 import re
 from collections.abc import Iterator

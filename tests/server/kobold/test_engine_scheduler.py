@@ -1,4 +1,4 @@
-"""An abort, a client that goes away and the end of the server each cancel the engine's call, whenever they come."""
+"""An abort, a disconnected client and a server shutdown each cancel the engine's call, whenever they come."""
 
 import asyncio
 import threading

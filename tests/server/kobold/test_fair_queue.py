@@ -1,4 +1,4 @@
-"""Clients take turns, nobody holds a turn together with another, and a lost place holds nobody up."""
+"""Clients take turns, no two hold a turn at once, and an abandoned place blocks nobody."""
 
 import asyncio
 from collections import defaultdict
@@ -16,7 +16,7 @@ async def settle() -> None:
 
 
 async def served_order(arrivals: list[str], cancelled: set[int]) -> list[tuple[str, int]]:
-    """Who is served in which order when all arrive while the turn is taken; `cancelled` go away before it is free."""
+    """Return the serving order when all arrive while the turn is taken and `cancelled` leave before it is free."""
     queue = FairQueue()
     order: list[tuple[str, int]] = []
     holders = 0

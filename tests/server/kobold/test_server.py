@@ -1,4 +1,4 @@
-"""Our engine as a server, over real HTTP on loopback."""
+"""Our engine served over real HTTP on loopback."""
 
 import base64
 import json
@@ -32,7 +32,7 @@ WAIT_S = 60.0
 
 
 class WatchedEngine(EchoEngine):
-    """An echo engine that tells which contexts it has, and whose replies can be made to wait for a permission."""
+    """An echo engine that exposes its contexts, and whose replies can be made to wait for permission."""
 
     def __init__(self, replies: list[str] | None = None, **settings: Any) -> None:
         super().__init__(replies or [], **settings)

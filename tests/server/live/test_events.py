@@ -1,4 +1,4 @@
-"""What tabs are told: every event once and in order, whatever happens to their connections."""
+"""Events for tabs: each arrives once and in order, whatever happens to the connections."""
 
 import asyncio
 import socket
@@ -42,7 +42,7 @@ def server(tmp_path: Path) -> Iterator[Served]:
 def test_a_tab_that_loses_its_connection_misses_nothing_and_hears_nothing_twice(
     shared: Served, drops: list[int], number: int
 ) -> None:
-    """It is dropped after so many messages, again and again, in the middle of a reply."""
+    """The connection is dropped after this many messages, again and again, in the middle of a reply."""
     window = shared.new_window(f"drops {number} {shared.http.get('/api/windows').text.count('id')}")
     tab = Tab(shared, window)
     with tab.connected() as socket:
@@ -99,7 +99,7 @@ def test_a_slow_tab_gets_a_fresh_state_instead_of_an_endless_queue(server: Serve
     tab = Tab(server, window)
     with tab.connected() as socket:
         tab.follow_until(socket, lambda: tab.states)
-        for _ in range(4000):  # far more than the connection holds, while the tab does not read
+        for _ in range(4000):  # far more than the connection buffers, while the tab does not read
             log.tell("notice", text=long)
         feed = server.program.feed(server.program.window(window))
         tab.follow_until(socket, lambda: tab.seen == feed.last_number)
@@ -136,7 +136,7 @@ def test_a_number_that_never_was_gives_a_fresh_state(server: Served, since: str)
 
 
 def test_a_tab_that_is_behind_cannot_change_anything(server: Served) -> None:
-    """It may again once it has seen what was changed."""
+    """It may again once it has seen the change."""
     window = server.new_window()
     seen = server.get(f"/api/windows/{window}")["event"]
     server.say(window, "from another tab")
@@ -157,7 +157,7 @@ def test_a_tab_that_is_behind_cannot_change_anything(server: Served) -> None:
 
 
 def test_numbers_of_an_earlier_life_of_the_program_give_a_fresh_state(tmp_path: Path) -> None:
-    """A server that comes back has the same words, and no tab takes its events for those of before."""
+    """After a restart the content is the same, and no tab mistakes new events for those of the earlier run."""
     with served(tmp_path) as one:
         window = one.new_window()
         before = one.say(window, "to be kept")
@@ -248,7 +248,7 @@ def test_a_message_to_the_server_that_is_too_large_ends_the_socket(server: Serve
 
 
 def test_the_page_opens_before_the_model_is_loaded(tmp_path: Path) -> None:
-    """Everything but windows answers, and a socket that waits gets its state once the model is there."""
+    """Everything but windows answers, and a waiting socket gets its state once the model is loaded."""
     with served(tmp_path) as one:
         window = one.new_window()
     is_loaded = threading.Event()
@@ -320,7 +320,7 @@ def test_a_tab_that_goes_while_it_is_being_told_something_is_not_worth_a_word(
             received(tab)
             for _ in range(50):
                 feed.window.log.tell("notice", text="x" * 10_000)
-            tab.socket.shutdown(socket.SHUT_RDWR)  # without a word
+            tab.socket.shutdown(socket.SHUT_RDWR)  # without a closing handshake
     until(lambda: not len(feed.notifier))
     assert "failed" not in caplog.text
 
@@ -344,7 +344,7 @@ def test_status_is_computed_once_for_all_sockets(server: Served, monkeypatch: py
         sockets = [stack.enter_context(server.socket("/api/events")) for _ in range(12)]
         for socket in sockets:
             assert "state" in received(socket)
-        tell_all()  # from here on nothing is told that was begun before
+        tell_all()  # after this, no notice from earlier work is pending
         monkeypatch.setattr(status, "status", counted)
         for times in range(1, 4):
             tell_all()
@@ -352,7 +352,7 @@ def test_status_is_computed_once_for_all_sockets(server: Served, monkeypatch: py
 
 
 def test_two_hundred_windows_can_each_have_a_tab(server: Served) -> None:
-    """A tab has a socket for its window and one for the program."""
+    """Each tab has a socket for its window and one for the program."""
     windows = [server.new_window(f"window {number}") for number in range(200)]
     paths = [*(f"/api/windows/{window}/events" for window in windows), *["/api/events"] * 200]
 

@@ -1,4 +1,4 @@
-"""Other assistants use the memory through the official client, over HTTP and over stdin and stdout."""
+"""Other assistants use the memory through the official MCP client, over HTTP and over stdin and stdout."""
 
 import asyncio
 import json
@@ -134,7 +134,7 @@ def test_bad_arguments_get_one_line_and_change_nothing(transport: Transport, tmp
 
 
 def test_many_clients_work_on_one_memory_at_once(tmp_path: Path) -> None:
-    """Four over HTTP, and two processes beside the server."""
+    """Four clients over HTTP, and two processes besides the server."""
 
     async def one(client: Client, name: str) -> None:
         for number in range(5):
@@ -182,7 +182,7 @@ def test_a_process_that_is_killed_in_mid_call_loses_nothing_that_it_acknowledged
             os.kill(int(Path(f"{memory}.pid").read_text()), signal.SIGKILL)
             await call
 
-    with pytest.raises(BaseException, match=r"."):  # the client says in its own way that the server is gone
+    with pytest.raises(BaseException, match=r"."):  # the client reports in its own way that the server is gone
         run(work)
 
     async def again() -> None:

@@ -1,4 +1,4 @@
-"""Markdown is rendered in a process of its own, so that no text holds up the server."""
+"""Markdown is rendered in a separate process, so that no text can block the server."""
 
 import logging
 import subprocess
@@ -15,7 +15,7 @@ from halo_weave.server.rendering.renderer import Rendering
 from halo_weave.server.runtime.jobs import Job, Jobs
 from support.servers.served import served, until
 
-# A process that knows a lexer which takes minutes.
+# A rendering process with a lexer that takes minutes.
 SLOW = (
     "-c",
     "from halo_weave.server.rendering import child, markdown\nmarkdown.LANGUAGES |= {'easytrieve'}\nchild.main()",
@@ -109,7 +109,7 @@ def is_running(pid: int) -> bool:
 
 
 def test_rendering_holds_up_no_other_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It takes one thread, in which nothing else is answered, however many ask for it at once."""
+    """Rendering uses a single thread of its own, however many requests arrive at once."""
     is_answered = threading.Event()
     renderers: set[threading.Thread] = set()
     others: set[threading.Thread] = set()

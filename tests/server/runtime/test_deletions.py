@@ -1,4 +1,4 @@
-"""What a server knows of deletions, from the record of changes."""
+"""What a server learns about deletions from the audit log."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Export and backup are downloaded through a link that works once; nothing of them is left behind."""
+"""Export and backup are downloaded through a single-use link and leave nothing behind."""
 
 import socket
 import sys
@@ -25,7 +25,7 @@ def open_files_without_name(folder: Path) -> list[str]:
         try:
             target = str(handle.readlink())
         except OSError:
-            continue  # closed meanwhile
+            continue  # closed in the meantime
         if target.startswith(str(folder)) and target.endswith(" (deleted)"):
             found.append(target)
     return found
@@ -58,7 +58,7 @@ def test_whoever_has_not_the_token_or_not_the_link_gets_nothing(tmp_path: Path, 
         one.get(link, status=401, headers=stranger)
         one.get(link[:-1] + ("a" if link[-1] != "a" else "b"), status=404)
         one.get(link, status=403, headers={"Sec-Fetch-Site": "cross-site"})
-        assert b"Something to be kept" in one.get(link).content  # none of them used it up
+        assert b"Something to be kept" in one.get(link).content  # none of the refused requests used it up
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at the open files of the process")

@@ -1,4 +1,4 @@
-"""An engine that comes late, goes away or comes back: the program stays open, and nothing is lost."""
+"""An engine that loads late, disappears or returns: the program stays open, and nothing is lost."""
 
 import threading
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from support.servers.served import PATIENCE_S, served, until
 
 
 class Line:
-    """The way to a model server, which can be cut."""
+    """A connection to a model server that a test can cut."""
 
     def __init__(self) -> None:
         self.is_cut = False
@@ -62,7 +62,7 @@ SERVER = {"engine.kind": "kobold", "engine.url": "http://127.0.0.1:1"}
 
 
 def test_an_engine_that_goes_away_in_mid_reply_comes_back_by_itself(tmp_path: Path) -> None:
-    """What had come of the reply is kept, and can be continued."""
+    """The partial reply is kept and can be continued."""
     line = Line()
     with served(tmp_path, open_engine=line.open, overrides=SERVER) as one:
         window = one.new_window()
@@ -113,7 +113,7 @@ def test_a_model_that_cannot_be_loaded_is_told_and_the_rest_works(tmp_path: Path
 
 
 class ModelFiles:
-    """Opens models whose files are there, each with a context of its own size; counts how often each was closed."""
+    """Opens models whose files exist, each with its own context size; counts how often each was closed."""
 
     def __init__(self) -> None:
         self.engines: list[ClosedEngine] = []
@@ -150,7 +150,7 @@ def test_a_model_that_cannot_be_loaded_leaves_the_one_before_in_use_and_says_why
 
 @pytest.mark.parametrize("has_model", [True, False])
 def test_a_model_that_cannot_be_loaded_is_tried_again_when_settings_change(tmp_path: Path, has_model: bool) -> None:
-    """Another model, or the same one once it is there, with or without a model before."""
+    """Another model, or the same one once it exists, with or without a model before."""
     models, missing = ModelFiles(), tmp_path / "missing.gguf"
     if not has_model:
         (tmp_path / "config.toml").write_text(f"[engine]\nmodel = '{missing}'\n")
@@ -232,7 +232,7 @@ def test_what_is_sent_to_a_window_of_the_model_before_is_refused(tmp_path: Path)
 
 
 def test_the_bundled_model_speaks(tmp_path: Path, llama_engine: Engine) -> None:
-    """With the attention of a real model: brightness is told, and some of it differs."""
+    """With a real model's attention, brightness is reported and varies."""
 
     class Borrowed:
         """Leaves the engine open for the other tests."""

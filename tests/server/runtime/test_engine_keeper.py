@@ -1,4 +1,4 @@
-"""Changes of the engine in any order: the newest wins, and each engine is closed once, never while it serves."""
+"""Changes of the engine in any order: the newest wins, and each engine is closed once, never while in use."""
 
 import itertools
 import queue
@@ -30,7 +30,7 @@ class CountedEngine(EchoEngine):
 
 
 class Opening:
-    """One call of `open_engine`, which waits until the test says what comes of it."""
+    """One call of `open_engine`, which waits until the test decides its outcome."""
 
     def __init__(self, settings: EngineSettings) -> None:
         self.settings = settings
@@ -48,7 +48,7 @@ class Opening:
 
 
 class Workshop:
-    """A keeper whose engines open when the test says so, and the engine that its user has."""
+    """A keeper whose engines open when the test says so, and the engine that its user holds."""
 
     def __init__(self) -> None:
         self.engines: list[CountedEngine] = []
@@ -63,7 +63,7 @@ class Workshop:
         return self.openings.get(timeout=PATIENCE_S) if self.keeper.load(EngineSettings(model=name)) else None
 
     def take_over(self, opening: Opening) -> None:
-        """Let an engine open, and the user be at taking it until `let_go`."""
+        """Let an engine open, and keep its user busy taking it over until `let_go`."""
         self._may_take.clear()
         self._is_taking.clear()
         opening.end(succeeds=True, waits=False)
@@ -73,7 +73,7 @@ class Workshop:
         self._may_take.set()
 
     def serving(self) -> str | None:
-        """The name of the engine that serves; the user and the keeper agree on it, and it is not closed."""
+        """Return the name of the engine in use; user and keeper must agree on it, and it must not be closed."""
         engine = self.keeper.engine
         assert engine is self.used
         assert self.used is None or self.used.closings == 0
@@ -102,7 +102,7 @@ class Workshop:
 
 @contextmanager
 def workshop(*, first: str | None = "first") -> Iterator[Workshop]:
-    """With an engine that serves, unless there is to be none; at the end every engine must have been closed once."""
+    """Start with an engine in use unless `first` is None; at the end every engine must have been closed once."""
     one = Workshop()
     if first is not None:
         opening = one.load(first)
@@ -115,14 +115,14 @@ def workshop(*, first: str | None = "first") -> Iterator[Workshop]:
 
 
 class Moment(NamedTuple):
-    """Something that happens to the keeper: engine `number` is asked for, or the opening of it ends."""
+    """An event for the keeper: engine `number` is requested, or its opening ends."""
 
     action: Literal["load", "end"]
     number: int
 
 
 def orders(changes: int) -> list[list[Moment]]:
-    """All orders of asking for engines, one after another, and of their openings' ends."""
+    """Return all orders in which engines can be requested one after another and their openings can end."""
     moments = [Moment(action, number) for number in range(changes) for action in ("load", "end")]
     return [
         list(order)
@@ -133,7 +133,7 @@ def orders(changes: int) -> list[list[Moment]]:
 
 
 def play(one: Workshop, order: Sequence[Moment], succeeds: Sequence[bool], closes_before: int | None = None) -> str:
-    """Let it happen; gives which engine has to serve then."""
+    """Play the events; return which engine must be in use afterwards."""
     openings: dict[int, Opening] = {}
     newest, expected, is_over = -1, "first", False
     for place, (action, number) in enumerate(order):
@@ -180,7 +180,7 @@ def test_an_engine_that_opens_after_the_end_closes_itself() -> None:
 def test_whatever_is_asked_for_each_engine_is_closed_once_and_never_while_it_serves(
     happenings: list[tuple[str, int]], has_first: bool
 ) -> None:
-    """The same engine may be asked for again, and one that opens may turn out to be unusable."""
+    """The same engine may be requested again, and one that is opening may turn out to be unusable."""
     with workshop(first="0" if has_first else None) as one:
         openings: list[Opening] = []
         for happening, number in happenings:

@@ -1,4 +1,4 @@
-"""One model, many windows: replies one after another, in a fair order that is told."""
+"""One model, many windows: replies run one after another, in a fair order that windows are told."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ def server(tmp_path: Path) -> Iterator[Served]:
 
 
 class Gate:
-    """Work that goes on only when it is let through."""
+    """Work that continues only when it is released."""
 
     def __init__(self) -> None:
         self.begun = threading.Event()
@@ -51,7 +51,7 @@ def told(window: Window) -> list[tuple[str, object]]:
 
 
 def test_windows_take_turns_and_are_told_their_place(server: Served) -> None:
-    """Who has just been answered asks behind all others."""
+    """A window that was just answered queues behind all others."""
     first, second, third = windows(server, 3)
     turns, gate, order = server.program.turns, Gate(), list[str]()
 
@@ -102,7 +102,7 @@ def test_a_window_whose_turn_has_come_says_so_before_it_leaves_the_queue_and_tel
 
 
 def test_a_moment_s_work_that_is_no_turn_is_not_told_as_one(server: Served) -> None:
-    """Its end is not told, so that a page that took it for a turn would wait for ever."""
+    """Its end is not announced, so a page that took it for a turn would wait for ever."""
     (window,) = windows(server, 1)
     with window.working("pinning"):
         assert server.get(f"/api/windows/{window.id}")["doing"] == ""
@@ -166,7 +166,7 @@ def test_what_fails_in_a_turn_is_told_in_its_window(server: Served) -> None:
 
 
 def test_two_windows_share_one_memory(server: Served) -> None:
-    """What is buried in one returns in the other."""
+    """What one window buried returns in the other."""
     one, other = server.new_window("one"), server.new_window("other")
     server.say(one, "The pelican lives in Lisbon")
     state = server.say(other, "Is it true that the pelican lives in Lisbon?")
@@ -193,7 +193,7 @@ def test_an_unexpected_failure_between_turns_is_counted_and_takes_no_later_turn_
 
 
 def test_a_stop_is_not_lost_however_it_meets_its_turn(tmp_path: Path) -> None:
-    """A stopped turn never began, or was told so in every call of the engine that followed."""
+    """A stopped turn either never began, or every later engine call saw the stop."""
     prompt = [Placed(position, 97) for position in range(3)]
     with opened_hub(tmp_path / "halo.db", WaitingEngine()) as hub:
         window, context = hub.open("river"), hub.engine.open_context()

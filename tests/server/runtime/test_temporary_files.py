@@ -1,4 +1,4 @@
-"""Files on their way in are private, are gone after use, and are swept when their process died."""
+"""Uploaded files are private, removed after use, and swept up if their process died."""
 
 import stat
 import subprocess

@@ -1,4 +1,4 @@
-"""What a person can do to what was said."""
+"""The actions of a person on a conversation."""
 
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -195,7 +195,7 @@ def test_after_the_newest_exchange_went_nothing_has_to_be_read_again(window: Win
 def test_what_was_read_half_way_is_read_again_when_something_before_it_is_deleted(
     hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A stop while the model reads leaves what it has read until then."""
+    """A stop while the model reads leaves what it has read so far."""
     window = hub.open("half")
     send(window, "Tell me of rivers.")
     context = window.engine_context
@@ -344,7 +344,7 @@ def test_merging_a_living_with_a_buried_chunk_brings_both_back_within_the_budget
 
 
 def test_a_reply_goes_on_after_its_last_chunk_was_merged(window: Window) -> None:
-    """A key that was merged away is never used again."""
+    """The key of a merged chunk is never used again."""
     last = max(key for key in keys(window) if key.turn == 4)
     actions.merge(window, last)
     reply = continue_reply(window)
@@ -353,7 +353,7 @@ def test_a_reply_goes_on_after_its_last_chunk_was_merged(window: Window) -> None
 
 
 def test_a_reply_that_is_buried_is_not_continued_without_its_beginning(window: Window) -> None:
-    """Its question may still live: it is understood without it."""
+    """Its question may still live, because it can be understood without the reply."""
     first = actions.delete(window, QUESTION)
     actions.delete(window, SECOND_QUESTION)
     actions.undelete(window, first.keys)
@@ -395,7 +395,7 @@ def test_a_deletion_elsewhere_takes_it_from_every_window_at_its_next_turn(hub: H
 
 
 def test_a_deletion_by_another_process_takes_what_was_buried_too(window: Window, tmp_path: Path) -> None:
-    """What was buried was read once: its traces are in all that was read after it."""
+    """The buried text was read once, and has left traces in everything that was read after it."""
     window.set_overrides({"weave.budget_tokens": 100})
     send(window, "Go on.")
     assert QUESTION in window.life.burial_log

@@ -1,4 +1,4 @@
-"""Writing down what the model saw and looked at, and reading it again."""
+"""Captures what the model saw and attended to, and reads it back."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A person puts other words in the place of the model's newest reply; the model is not asked."""
+"""A person replaces the text of the model's newest reply; the model is not asked."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -107,7 +107,7 @@ def test_a_next_message_is_answered_knowing_only_the_edited_words(window: Window
     figures = send(window, "Is that so?").figures
     assert NEW in held_text(window)
     assert "ocean number" not in held_text(window)
-    assert figures.kept > 0  # what was said before it need not be read again
+    assert figures.kept > 0  # earlier text is not read again
 
 
 def test_an_edited_reply_can_be_edited_answered_anew_and_deleted(window: Window) -> None:
@@ -209,7 +209,7 @@ def test_wherever_the_process_ends_one_of_both_lives_and_neither_is_lost(
 
 
 def is_cut_off(path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> bool:
-    """Whether an edit has so many writes; what must hold afterwards holds."""
+    """Check the invariants after an edit ends before write `number`; return whether it has that many writes."""
     is_ended = False
     with closing(open_memory(path, WORDS_ALONE)) as memory:
         window = Hub(EchoEngine([OLD]), memory, PLAIN, SIZES, Clock()).open("river")

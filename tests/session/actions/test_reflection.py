@@ -1,4 +1,4 @@
-"""Reflection: after a while of silence the model sums up its context."""
+"""Reflection: after a period of silence the model summarises its context."""
 
 import threading
 from collections.abc import Callable, Iterator

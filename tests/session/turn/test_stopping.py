@@ -1,4 +1,4 @@
-"""A stop is never lost, at whichever step of a turn it comes."""
+"""A stop is never lost, at any step of a turn."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +30,7 @@ SEARCHING = with_section(weave(PLAIN, resurrection=True), "preview", is_on=True)
 
 
 class CallingEngine(EchoEngine):
-    """In each turn it calls a tool, and ends its turn once it has the result."""
+    """Calls a tool in each turn, and ends the turn once it has the result."""
 
     def next_reply(self, token_ids: Sequence[int]) -> str:
         begun = self.detokenize(token_ids).rpartition("<|im_start|>assistant")[2]
@@ -50,13 +50,13 @@ def cancelled() -> Cancellation:
 
 
 def steps_of(window: Window) -> list[tuple[str, str]]:
-    """What the window tells of a turn, without what it tells by the clock."""
+    """Return the events of a turn, without those that depend on the clock."""
     told = [event for event in window.log.since(0) or [] if event.kind != "brightness"]
     return [(event.kind, str(event.data.get("text", ""))) for event in told]
 
 
 def stop_at(window: Window, step: int) -> None:
-    """Stop when that many steps have been told."""
+    """Stop after this many steps have been reported."""
     count = 0
 
     def hear(event: Event) -> None:
@@ -138,7 +138,7 @@ def test_what_is_found_after_a_stop_does_not_return(tmp_path: Path, monkeypatch:
 
 
 def test_a_stop_ends_a_tool_call_under_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long the tool may take, nobody waits for it, and the reply is kept up to the call."""
+    """Nobody waits for the tool, however long it takes, and the reply is kept up to the call."""
     monkeypatch.setattr(tool_rounds, "CALL_TIMEOUT_S", 600.0)
     settings = tools(SEARCHING)
     with hub_with_tools(tmp_path / "halo.db", settings=settings, engine=CallingEngine()) as hub:
@@ -172,7 +172,7 @@ def test_a_stop_belongs_to_the_work_under_way_and_not_to_the_next(tmp_path: Path
 
 
 def answering(hub: Hub, name: str) -> tuple[Window, threading.Event]:
-    """A window, and what is set as soon as it has written a token."""
+    """Return a window that is answering, and an event that is set once it has written a token."""
     window, has_begun = hub.open(name), threading.Event()
     window.log.listen(lambda event: has_begun.set() if event.kind == "token" else None)
     return window, has_begun

@@ -1,4 +1,4 @@
-"""`query_memory` weaves what was said about a memory into the context again, at its old places."""
+"""`query_memory` brings the conversation behind a memory back into the context, at its old positions."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ def _texts(window: Window) -> list[str]:
 
 
 def _returned(window: Window) -> dict[str, str]:
-    """Texts that returned, with the reasons."""
+    """Return the texts that returned, with their reasons."""
     chunks = [chunk for told in events(window, "resurrected") for chunk in told["chunks"]]
     return {"".join(chunk["pieces"]): chunk["reason"] for chunk in chunks}
 

@@ -1,4 +1,4 @@
-"""A process that is killed while tools are called keeps all that was shown, and whose words they are."""
+"""A process killed during tool calls keeps everything that was shown, and whose text it is."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Calls of tools work with models on servers as with one in this process: it is the text that counts."""
+"""Tool calls work with models on servers as with one in this process, because only the text counts."""
 
 from contextlib import closing
 from pathlib import Path

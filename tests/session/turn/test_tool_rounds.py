@@ -1,4 +1,4 @@
-"""A model calls tools in its replies, gets their results in the same turn, and can hurt nothing by it."""
+"""A model calls tools in its replies, gets their results in the same turn, and can do no harm with them."""
 
 import threading
 from pathlib import Path
@@ -232,7 +232,7 @@ def test_an_engine_that_fails_behind_a_call_leaves_everything_up_to_there(tmp_pa
 
 
 def test_what_a_crash_cut_off_keeps_the_marks_of_tools(tmp_path: Path) -> None:
-    """The journal has the call and its result, and nothing of it is in the memory yet."""
+    """The journal has the call and its result; the memory has none of it yet."""
     path = tmp_path / "halo.db"
     with hub_with_tools(path, ["First.", "Second."]) as hub:
         window = hub.open("main")
@@ -300,7 +300,7 @@ def test_whatever_a_model_writes_every_reply_ends_and_all_is_in_order(
 def test_the_bundled_model_ends_a_call_that_is_put_into_its_mouth_and_goes_on_with_the_result(
     tmp_path: Path, llama_engine: LlamaEngine
 ) -> None:
-    """It is too small to call a tool by itself; but given the beginning, it writes the end of the tag."""
+    """The model is too small to call a tool by itself, but given the beginning it completes the tag."""
     settings = with_section(PLAIN, "generation", max_tokens=30, temperature=0.0)
     with hub_with_tools(tmp_path / "halo.db", settings=settings, engine=llama_engine) as hub:
         window = hub.open("main")

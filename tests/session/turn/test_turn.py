@@ -1,4 +1,4 @@
-"""Saying something in a window and having it answered."""
+"""Sending a message in a window and getting a reply."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -263,7 +263,7 @@ def test_a_reply_longer_than_its_reservation_reserves_on(tmp_path: Path) -> None
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 5)), min_size=1, max_size=6))
 def test_what_is_left_of_a_reservation_is_never_anothers(parts: list[tuple[int, int]]) -> None:
-    """However many were used, and were looked at ahead without being used."""
+    """However many were used, or peeked at without being used."""
 
     class Reserving:
         next = 1000
@@ -350,7 +350,7 @@ def test_malformed_attention_is_counted_and_shown_and_changes_nothing(window: Wi
 def test_the_engine_reads_only_what_is_new(window: Window) -> None:
     send(window, "How long is the river?")
     figures = send(window, "And the sea?").figures
-    assert figures.decoded <= figures.new + 6  # with the closing of the reply before
+    assert figures.decoded <= figures.new + 6  # including the closing of the previous reply
     assert figures.kept > 20
     assert held_text(window).startswith(seen_text(window).removesuffix("<|im_end|>\n"))
 

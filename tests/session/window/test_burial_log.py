@@ -1,4 +1,4 @@
-"""What a window buried is one, whether it is saved yet or not."""
+"""A window's burials behave as one list, whether saved yet or not."""
 
 import tempfile
 from contextlib import closing
@@ -30,7 +30,7 @@ STEPS = st.lists(
 
 
 class Model:
-    """All graves in a plain dictionary."""
+    """All burials in a plain dictionary."""
 
     def __init__(self, chunks: list[Chunk]) -> None:
         self.chunks = {chunk.key: chunk for chunk in chunks}
@@ -74,7 +74,7 @@ def saved(memory: Memory, record: WindowRecord, graves: BurialLog) -> WindowReco
 @settings(max_examples=60, deadline=None)
 @given(steps=STEPS, alive=st.sets(WHICH, max_size=4))
 def test_graves_are_what_was_buried_and_not_raised_since(steps: list[tuple[str, int, int]], alive: set[int]) -> None:
-    """By key, in pages and between what lives; whatever is saved of it."""
+    """By key, in pages and between living chunks, however much is saved."""
     with (
         tempfile.TemporaryDirectory() as folder,
         closing(open_memory(Path(folder) / "halo.db", WORDS_ALONE)) as memory,
@@ -93,7 +93,7 @@ def test_graves_are_what_was_buried_and_not_raised_since(steps: list[tuple[str, 
                 model.burial_log[chunk.key] = burial
             elif step == "exhume":
                 assert (chunk.key in graves.exhume([chunk.key])) == (model.burial_log.pop(chunk.key, None) is not None)
-                # What is raised lives or is deleted.
+                # A resurrected chunk lives or is deleted.
                 if which not in alive:
                     memory.store.delete([chunk.key], "test")
                     model.deleted.add(chunk.key)

@@ -1,4 +1,4 @@
-"""How full a window is, and what it says of what leaves next."""
+"""How full a window is, and what it reports as leaving next."""
 
 from pathlib import Path
 

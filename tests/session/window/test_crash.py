@@ -1,5 +1,4 @@
-"""A process that is killed in the middle of a reply loses at most the last quarter of a second of it, and none of a
-reply that is whole."""
+"""A process killed in the middle of a reply loses at most its last quarter of a second, and never a complete reply."""
 
 import json
 import os
@@ -33,12 +32,12 @@ from support.workers.window_worker import CONTEXT, SETTINGS, WINDOW, start_worke
 FULL = bool(os.environ.get("HALO_TEST_FULL"))
 KILLS = 50 if FULL else 4
 LOST_AT_MOST_S = 0.25
-"""On a machine that has time for us: here that is 0.1 s between two notes, and what it takes to write one."""
+"""On an idle machine: 0.1 s between two journal notes, plus the time to write one."""
 ALLOWED_S = LOST_AT_MOST_S if FULL else 4 * LOST_AT_MOST_S
 
 
 def shown_until_killed(path: Path, seconds: float) -> tuple[int, str]:
-    """The turn of the message, and all that the worker showed long enough before it was killed."""
+    """Return the message's turn, and everything that the worker showed long enough before it was killed."""
     with start_worker(path) as worker:
         assert worker.stdout is not None
         message = json.loads(worker.stdout.readline())
@@ -77,7 +76,7 @@ def test_what_was_shown_before_a_kill_is_there_again_and_the_chat_goes_on(tmp_pa
 def test_wherever_the_process_ends_after_a_reply_was_shown_all_of_it_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Living or buried, and it can be continued."""
+    """The reply lives or is buried, and can be continued."""
     number = 0
     while is_cut_off(tmp_path / f"{number}.db", monkeypatch, number):
         number += 1
@@ -85,7 +84,7 @@ def test_wherever_the_process_ends_after_a_reply_was_shown_all_of_it_is_there(
 
 
 def is_cut_off(path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> bool:
-    """Whether there are so many writes after a reply was shown; what must hold afterwards holds."""
+    """Check the invariants after a process ends before write `number`; return whether there are that many writes."""
     is_ended, answer, settings = False, long_text(3), weave(budget_tokens=150)
     with closing(open_memory(path, WORDS_ALONE)) as memory:
         window = Hub(EchoEngine([long_text(3, "ocean"), answer]), memory, settings, SIZES, Clock()).open(WINDOW)

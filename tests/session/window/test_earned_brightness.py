@@ -1,4 +1,4 @@
-"""What returns from the graveyard has the brightness that each of its tokens had, and never less than it is due."""
+"""Chunks return from the graveyard with the brightness of each token, and never below their starting brightness."""
 
 import sqlite3
 from pathlib import Path
@@ -19,7 +19,7 @@ PATH = "halo.db"
 
 
 def buried(window: Window) -> LiveChunk:
-    """The question of a window, with brightness of its own for each token, buried and saved."""
+    """Return a window's question, buried and saved, with a different brightness for each token."""
     send(window, "How long is the river?")
     chunk = next(iter(window.life.context))
     chunk.state[0] = np.linspace(9_940, 10_000, len(chunk.tokens))

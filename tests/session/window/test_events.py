@@ -1,4 +1,4 @@
-"""What a window tells, and that somebody who follows it knows all that it knows."""
+"""The events of a window: a follower knows everything that the window knows."""
 
 import itertools
 import threading
@@ -21,7 +21,7 @@ from support.windows import long_text, opened_hub, weave
 
 
 class Follower:
-    """Somebody who took a window's state at some moment and goes by its events since."""
+    """Takes a window's state at some moment and applies the events since."""
 
     def __init__(self, state: dict[str, Any]) -> None:
         self.seen = state["event"]

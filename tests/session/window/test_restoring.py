@@ -1,4 +1,4 @@
-"""Opening a window again: after closing, after a crash, with another model, after others changed the memory."""
+"""Reopening a window: after closing, after a crash, with another model, and after others changed the memory."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,7 +40,7 @@ SMALL = weave(with_section(PLAIN, "generation", max_tokens=80), budget_tokens=20
 
 
 class LetterEngine(EchoEngine):
-    """Another tokenizer: a token is one character."""
+    """A different tokenizer: each token is one character."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ def test_after_a_restart_the_same_tokens_live_with_the_same_brightness_and_it_go
 
 @pytest.mark.parametrize("crash", ["before the message", "before the reply", "in the reply", "before it is cleared"])
 def test_what_a_crash_cut_off_is_brought_to_an_end(path: Path, crash: str) -> None:
-    """As the journal and the memory are when a process dies at each of these moments."""
+    """With the journal and the memory as they are when a process dies at each of these moments."""
     with reopened(path) as window:
         send(window, "How long is the river?")
         window_id, store = window.id, window.memory.store
@@ -214,7 +214,7 @@ def test_another_scorer_starts_from_the_peaks(path: Path) -> None:
 
 
 def test_a_window_saved_with_settings_that_are_gone_opens_with_the_defaults_and_says_so(path: Path) -> None:
-    """As one that was scored by `far`, which kept three numbers for each token."""
+    """Such as a window scored by `far`, which kept three numbers per token."""
     with reopened(path) as window:
         send(window, "Tell me of rivers.")
         peaks = {key: max(row) for key, row in brightness(window).items()}

@@ -1,4 +1,4 @@
-"""The model is told of its tools in few words that are true, where it can use them, and never more than it may cost."""
+"""The system prompt describes the tools briefly and truthfully, only where they work, and within its token limit."""
 
 import re
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_it_costs_no_more_tokens_than_it_may(most: int, tmp_path: Path) -> None:
         for number in range(100):
             toolbox.run("save_memory", {"path": f"Place {number}/日本 {number}", "content": 1}, Asker("test"))
         told = with_tools("", toolbox, ALWAYS, engine, most)
-        few = 8  # line ends and the words before the tree
+        few = 8  # line ends and the text before the tree
         assert len(engine.tokenize(told)) <= most + few
         assert "Place" in told or most < 600
         assert told or most < 300

@@ -1,4 +1,4 @@
-"""Windows side by side, their names and settings, and what is left in the model of what was deleted."""
+"""Several windows, their names and settings, and the traces of deleted text in the model."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -275,7 +275,7 @@ def test_after_a_deletion_the_model_is_as_if_it_had_never_read_it(real: Window) 
 
 
 def test_whatever_the_newest_exchange_said_nothing_is_left_of_it_in_the_model(real: Window) -> None:
-    """Nothing is read again for it, so that what is left was read in portions: bit for bit only among themselves."""
+    """Nothing is read again, so the remaining text was read in portions: bit for bit equal only among themselves."""
     left = []
     for text in ("I hate the sea.", "You love my cat."):
         send(real, text)
@@ -287,7 +287,7 @@ def test_whatever_the_newest_exchange_said_nothing_is_left_of_it_in_the_model(re
 
 
 def test_burying_leaves_a_trace_that_deleting_takes_away(real: Window) -> None:
-    """So that the two tests above can fail."""
+    """Proves that the two tests above can fail."""
     real.life.drop([QUESTION])
     assert np.abs(logits_now(real) - logits_of_fresh_context(real)).max() > 0.05
     actions.delete(real, QUESTION)

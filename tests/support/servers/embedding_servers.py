@@ -1,4 +1,4 @@
-"""Loopback servers whose vectors follow from the text alone, so that they tell which text was embedded."""
+"""Loopback servers whose vectors depend on the text alone, so that a vector reveals which text was embedded."""
 
 import hashlib
 

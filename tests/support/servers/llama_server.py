@@ -1,4 +1,4 @@
-"""llama.cpp's own HTTP server, which comes with its library, in a process of its own."""
+"""llama.cpp's own HTTP server, which ships with its library, in a separate process."""
 
 import contextlib
 import subprocess
@@ -28,7 +28,7 @@ sys.stdin.read()
 
 @contextlib.contextmanager
 def running_llama_server(model: Path, *, embedding: bool = False) -> Iterator[str]:
-    """The address of a server that runs as long as this lasts."""
+    """Run a server until the block ends, and yield its address."""
     command = [sys.executable, "-c", _PROGRAM, str(model), "embedding" if embedding else "chat"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True

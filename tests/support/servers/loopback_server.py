@@ -1,4 +1,4 @@
-"""A small real HTTP server on loopback that answers as a test wants it to."""
+"""A small real HTTP server on loopback with scripted answers."""
 
 import json
 import threading
@@ -10,7 +10,7 @@ Body = dict[str, Any]
 
 
 class Answer(NamedTuple):
-    """`content` is sent as JSON, bytes as they are, and an iterator of bytes in chunks as they come."""
+    """`content` is sent as JSON; bytes are sent unchanged, and an iterator of bytes as a chunked stream."""
 
     content: Any
     status: int = 200
@@ -20,9 +20,9 @@ Handler = Callable[[Body], Answer]
 
 
 class LoopbackServer:
-    """Serves `handlers`, by path, and records each request; `url` stays the same over a stop and a start.
+    """Serves `handlers` by path and records each request. `url` stays the same across stop and start.
 
-    `released` is set when the server stops, for handlers that wait.
+    `released` is set when the server stops, to release handlers that wait.
     """
 
     def __init__(self, handlers: dict[str, Handler]) -> None:
@@ -69,7 +69,7 @@ class _QuietServer(ThreadingHTTPServer):
     daemon_threads = False
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away is part of what is tested."""
+        """Ignore the error: tests disconnect clients on purpose."""
 
 
 class _RequestHandler(BaseHTTPRequestHandler):

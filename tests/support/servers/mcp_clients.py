@@ -1,4 +1,4 @@
-"""The official client of the Model Context Protocol against our servers, over both transports."""
+"""The official Model Context Protocol client against our servers, over both transports."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ PATIENCE_S = 60.0
 
 
 def stdio_server(memory: Path) -> StdioServerParameters:
-    """A process of its own on the memory in this file; its id is in a file beside it."""
+    """Return a server process for this memory file; it writes its process id to a file beside it."""
     command = f"echo $$ > {shlex.quote(str(memory))}.pid; exec {shlex.join([sys.executable, '-m', 'halo_weave'])} mcp "
     return StdioServerParameters(
         command="/bin/sh", args=["-c", f"{command} --db {shlex.quote(str(memory))}"], env=dict(os.environ)
@@ -44,7 +44,7 @@ def run(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 
 async def called(client: Client, name: str, /, **arguments: Any) -> Any:
-    """What a tool gives; the test fails if that is an error."""
+    """Call a tool and return its result; an error fails the test."""
     result = await client.call_tool(name, arguments)
     assert not result.is_error, result.content
     return result.structured_content

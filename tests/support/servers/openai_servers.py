@@ -1,4 +1,4 @@
-"""Handlers for a loopback server that imitate OpenAI-compatible servers, well-behaved and not."""
+"""Loopback handlers that imitate OpenAI-compatible servers, well-behaved and not."""
 
 import json
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ def delta(text: str | None = None, finish: str | None = None) -> bytes:
 
 
 def says(*texts: str, finish: str = "stop") -> Handler:
-    """Answers a chat request with these pieces of text."""
+    """Answer a chat request with these pieces of text."""
 
     def handler(_: Body) -> Answer:
         return Answer(iter([*map(delta, texts), delta(finish=finish), event("[DONE]")]))
@@ -25,7 +25,7 @@ def says(*texts: str, finish: str = "stop") -> Handler:
 
 
 def streams(pieces: Iterable[bytes]) -> Handler:
-    """Answers a chat request with these raw bytes, once."""
+    """Answer a chat request with these raw bytes, once."""
     return lambda _: Answer(iter(pieces))
 
 
@@ -72,7 +72,7 @@ def vllm_in_bytes(chat: Handler) -> dict[str, Handler]:
 
 
 def vllm_in_words(chat: Handler) -> dict[str, Handler]:
-    """vLLM with a SentencePiece vocabulary, which puts a space before the first word and drops it again."""
+    """vLLM with a SentencePiece vocabulary, which adds a space before the first word and removes it again."""
     vocabulary: list[str] = []
 
     def tokenize(body: Body) -> Answer:
@@ -94,7 +94,7 @@ def vllm_in_words(chat: Handler) -> dict[str, Handler]:
 
 
 def bare(chat: Handler) -> dict[str, Handler]:
-    """Ollama: a list of models and a chat, and no tokenizer."""
+    """Ollama: a model list and chat, but no tokenizer."""
     return {
         "/v1/models": lambda _: Answer({"object": "list", "data": [{"id": "tiny:latest"}, {"id": "other:7b"}]}),
         "/v1/chat/completions": chat,
@@ -131,6 +131,6 @@ def _as_text_or_bytes(piece: bytes) -> str | list[int]:
 
 
 def _visible(byte: int) -> str:
-    """Byte-level vocabularies write the bytes that cannot be printed as characters from U+0100 on."""
+    """Return the character for a byte: byte-level vocabularies map unprintable bytes to U+0100 and up."""
     hidden = [*range(0x21), *range(0x7F, 0xA1), 0xAD]
     return chr(0x100 + hidden.index(byte)) if byte in hidden else chr(byte)

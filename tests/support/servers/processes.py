@@ -1,4 +1,4 @@
-"""`halo-weave` in a process of its own, as a person starts it; ended by its id."""
+"""`halo-weave` in a separate process, started as a person would and ended by its id."""
 
 import os
 import re
@@ -23,7 +23,7 @@ class Process:
         environ = {**os.environ, "HALO_HOME": str(home)}
         home.mkdir(parents=True, exist_ok=True)
         paths.cache_folder().mkdir(parents=True, exist_ok=True)
-        if not (home / "cache").exists():  # the embedding model is converted once for all tests
+        if not (home / "cache").exists():  # all tests share one converted embedding model
             (home / "cache").symlink_to(paths.cache_folder())
         self.popen = subprocess.Popen(
             [sys.executable, "-m", "halo_weave", *arguments], env=environ, stderr=subprocess.PIPE, text=True

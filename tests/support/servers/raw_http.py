@@ -1,4 +1,4 @@
-"""Bytes to a server and back, for requests that no client would send."""
+"""Raw bytes to a server and back, for requests that no client would send."""
 
 import socket
 from contextlib import suppress
@@ -15,7 +15,7 @@ def connected(address: str) -> socket.socket:
 
 
 def read_to_end(connection: socket.socket) -> bytes:
-    """Everything until the server closes; a server that never does is an error."""
+    """Read until the server closes the connection; a server that never does is an error."""
     received = b""
     with suppress(ConnectionResetError):
         while piece := connection.recv(65_536):
@@ -25,6 +25,6 @@ def read_to_end(connection: socket.socket) -> bytes:
 
 def answer_to(address: str, request: bytes) -> bytes:
     with connected(address) as connection:
-        with suppress(BrokenPipeError, ConnectionResetError):  # it may be refused before all of it is sent
+        with suppress(BrokenPipeError, ConnectionResetError):  # the server may refuse before all of it is sent
             connection.sendall(request)
         return read_to_end(connection)

@@ -1,4 +1,4 @@
-"""A real server on this machine, its engine without a model; its answers are held against its own description."""
+"""A real server on this machine with an engine without a model; answers are checked against its OpenAPI description."""
 
 import re
 import threading
@@ -23,7 +23,7 @@ PATIENCE_S = 60.0
 
 
 class Served:
-    """`call` checks every answer against /openapi.json, and notes which endpoints were called."""
+    """`call` checks every answer against /openapi.json and records which endpoints were called."""
 
     def __init__(self, address: str, program: Program, token: str | None) -> None:
         self.address = address
@@ -56,7 +56,7 @@ class Served:
         return window
 
     def say(self, window: str, text: str) -> dict[str, Any]:
-        """Send, wait for the end of the reply, and give the state then."""
+        """Send a message, wait for the end of the reply, and return the state."""
         self.post(f"/api/windows/{window}/messages", {"text": text}, status=202)
         return self.settled(window)
 
@@ -130,7 +130,7 @@ def received(socket: ClientConnection) -> Any:
 
 
 class Tab:
-    """Follows a window as the page does, and keeps every event it is told."""
+    """Follows a window as the page does, and records every event."""
 
     def __init__(self, one: Served, window: str) -> None:
         self._served = one
@@ -164,7 +164,7 @@ class Tab:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the last thing told is the end of a reply."""
+        """Whether the latest status event reports that the window is idle."""
         statuses = [event["data"]["text"] for event in self.events if event["kind"] == "status"]
         return bool(statuses) and not statuses[-1]
 

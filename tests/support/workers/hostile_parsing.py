@@ -1,6 +1,6 @@
-"""A process of its own in which every parser reads hostile text; the name of each is written before its work begins.
+"""A process in which every parser reads hostile text; it writes each parser's name before running it.
 
-Its argument is the number of seconds of processor time after which the system ends it.
+Its argument is a limit on CPU time in seconds, after which the system kills it.
 """
 
 import resource
@@ -37,9 +37,10 @@ from halo_weave.transfer.browser.export import with_whole_characters
 from halo_weave.weave.worth import WorthInput, worths
 
 _SCANNED, _SEARCHED, _WALKED = 64 * 1024, 16 * 1024, 4 * 1024
-"""Characters for what is quick, for patterns with many branches, and for what Python walks through sign by sign.
+"""Text lengths for fast scanners, for patterns with many branches, and for loops in Python over single characters.
 
-Where the time grows with the square of the length, each takes many minutes in all."""
+If the time grew with the square of the length, each would take many minutes in all.
+"""
 _UNITS = (
     "\n", " ", "\t", "\r\n", " \n", "\n\n", "`", "```\n", "~", "<", ">", "*", "_", ".", ". ", "!\n", ":", "-", "|",
     "\\", "'", '"', "(", "[", "{", ",", "1", "1 ", "1.", "0", "a", "A", "aA", "é", "日", "a ", "A ", "a: ", "a\n",

@@ -1,7 +1,7 @@
-"""A process of its own that imports a file and is killed in the middle of it.
+"""A process that imports a file and is killed in the middle.
 
-It writes a line to its standard output and waits for its end: with `setting-aside` while the chunks are set aside, with
-`writing` when they are in the transaction that is not committed yet.
+It writes a line to standard output and waits to be killed: with `setting-aside` while the chunks are set aside, with
+`writing` when they are in a transaction that is not committed yet.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""A process of its own that adds to the notes until it is done or killed, and says each version once it is written."""
+"""A process that adds to the notes until it is done or killed, and reports each version once it is written."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ from support.folders import TESTS, worker_command
 
 
 def start_worker(path: Path, name: str, patches: int) -> subprocess.Popen[str]:
-    """The caller ends and closes it."""
+    """Start a worker; the caller ends and closes it."""
     command = worker_command("notes_worker", path, name, patches)
     return subprocess.Popen(command, cwd=TESTS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 

@@ -1,7 +1,7 @@
-"""A process of its own that works on a memory and reports through its standard output, a JSON object per line.
+"""A process that works on a memory and reports on standard output, one JSON object per line.
 
 `many` reserves and writes a number of turns. `churn` reserves, writes, deletes, undeletes, puts vectors, embeds again,
-forgets and keeps a journal until it is killed: it says "try" before an operation and "did" once the store has
+forgets and keeps a journal until it is killed: it reports "try" before an operation and "did" once the store has
 acknowledged it. `fill` writes until it fails.
 """
 
@@ -30,7 +30,7 @@ ACTIONS = ("write", "write", "delete", "undelete", "vectors", "embed again", "jo
 
 
 def start_worker(mode: str, path: Path, *arguments: object) -> subprocess.Popen[str]:
-    """The caller ends and closes it."""
+    """Start a worker; the caller ends and closes it."""
     command = worker_command("store_worker", mode, path, *arguments)
     return subprocess.Popen(command, cwd=TESTS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
@@ -41,7 +41,7 @@ def say(**what: Any) -> None:
 
 
 def mark_of(turn: int) -> str:
-    """Only this turn's chunks have it."""
+    """Return a word that only this turn's chunks contain."""
     return f"mark-{turn}-end"
 
 
@@ -54,7 +54,7 @@ def made_up_turn(turn: int, start: int) -> list[Chunk]:
 
 
 def write_turn(store: Store) -> int:
-    """A turn of `CHUNKS` chunks; gives the turn."""
+    """Write a turn of `CHUNKS` chunks and return its number."""
     reservation = store.reserve(CHUNKS * TOKENS)
     turn, start = reservation.turn_user, reservation.position_start
     say(did="reserve", turn=turn, start=start)
@@ -109,7 +109,7 @@ def put_vectors(store: Store, embedder: str, turn: int, as_of: int | None = None
 
 
 def keep_journal(store: Store, window: str, noted: int) -> int:
-    """The next note, or a fresh journal after every ninth."""
+    """Write the next note, or clear the journal after every ninth."""
     note = (noted + 1) % 10
     say(try_="note", window=window, note=note)
     if note == 0:
@@ -121,7 +121,7 @@ def keep_journal(store: Store, window: str, noted: int) -> int:
 
 
 def fill(path: Path, limit_bytes: int) -> None:
-    """No file of this process may grow past the limit: a full disk in small."""
+    """Limit the size of this process's files, to simulate a full disk."""
     import resource  # not on Windows
     import signal
 

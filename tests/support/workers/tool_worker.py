@@ -1,4 +1,4 @@
-"""A process of its own whose model calls a tool and goes on writing until it is killed; it reports what it shows."""
+"""A process whose model calls a tool and keeps writing until it is killed; it reports what it shows."""
 
 import json
 import sys

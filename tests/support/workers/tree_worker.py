@@ -1,6 +1,6 @@
-"""A process of its own that counts up what is saved under one path, each time on top of what it has read.
+"""A process that increments a number saved at one tree path, each time based on the version it has read.
 
-It says each version once it is acknowledged.
+It reports each version once it is acknowledged.
 """
 
 import subprocess
@@ -17,13 +17,13 @@ PATH = "Counts/Shared"
 
 
 def start_worker(memory: Path, times: int) -> subprocess.Popen[str]:
-    """The caller ends and closes it."""
+    """Start a worker; the caller ends and closes it."""
     command = worker_command("tree_worker", memory, times)
     return subprocess.Popen(command, cwd=TESTS, stdout=subprocess.PIPE, text=True)
 
 
 def run_workers(memory: Path, *, workers: int, times: int) -> None:
-    """So many at once, each so many times, until all are done."""
+    """Run `workers` processes at once, each incrementing `times` times, and wait for all of them."""
     started = [start_worker(memory, times) for _ in range(workers)]
     for worker in started:
         worker.communicate()

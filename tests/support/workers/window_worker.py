@@ -1,4 +1,4 @@
-"""A process of its own that chats in a window until it is killed; it reports what it shows, with the time."""
+"""A process that chats in a window until it is killed; it reports what it shows, with the time."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ CONTEXT = 8000
 
 
 def start_worker(path: Path) -> subprocess.Popen[str]:
-    """The caller ends and closes it."""
+    """Start a worker; the caller ends and closes it."""
     return subprocess.Popen(worker_command("window_worker", path), cwd=TESTS, stdout=subprocess.PIPE, text=True)
 
 

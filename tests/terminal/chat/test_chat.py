@@ -1,4 +1,4 @@
-"""The loop of the chat: messages are answered, errors and Ctrl-C told, and nothing is lost."""
+"""The chat loop: it answers messages, reports errors and Ctrl-C, and loses nothing."""
 
 import os
 import signal
@@ -135,7 +135,7 @@ def test_the_handler_of_ctrl_c_is_put_back(tmp_path: Path) -> None:
 
 
 def interrupting_engine(replies: Sequence[str]) -> EchoEngine:
-    """Ctrl-C comes in the middle of the first reply."""
+    """An engine that triggers Ctrl-C in the middle of the first reply."""
     steps = iter(range(1_000_000))
 
     def attention(tokens: Sequence[Placed]) -> Attention:
@@ -172,7 +172,7 @@ def test_over_a_pipe_ctrl_c_ends_the_chat_and_keeps_what_came(tmp_path: Path, ca
 
 
 class FailingContext(EchoContext):
-    """The engine goes away in the middle of the first reply."""
+    """Fails in the middle of the first reply, as if the engine went away."""
 
     has_failed = False
 
@@ -211,7 +211,7 @@ def test_an_engine_that_goes_away_in_a_reply_is_told_and_one_can_go_on(tmp_path:
 def test_a_reader_that_is_far_behind_still_gets_the_whole_reply(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Events are forgotten after a while; the end of the reply brings what was missed."""
+    """Old events are dropped after a while; the end of the reply fills the gap."""
     remembered = 64
     monkeypatch.setattr(window_module, "EventLog", lambda: EventLog(remembered))
     engine = EchoEngine(["word " * remembered * 4], context_tokens=4000)

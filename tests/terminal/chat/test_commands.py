@@ -1,4 +1,4 @@
-"""What is typed behind a slash."""
+"""The slash commands."""
 
 from pathlib import Path
 
@@ -14,11 +14,11 @@ from halo_weave.weave.settings import WeaveSettings
 from support.chats import SETTINGS, living_texts, opened_chat, say
 
 Captured = pytest.CaptureFixture[str]
-# By brightness the oldest leave first here, whatever they say.
+# Kept by brightness, the oldest leave first here, whatever they say.
 TIGHT = msgspec.structs.replace(
     SETTINGS, weave=WeaveSettings(show_times=False, budget_tokens=90, keeps_by="brightness")
 )
-"""So little that earlier exchanges are buried."""
+"""A budget so small that earlier exchanges are buried."""
 FACTS = ("The cat is called Mimi.", "The dog is called Rex.", "The parrot is called Ada.", "The fish is called Bo.")
 
 

@@ -1,4 +1,4 @@
-"""The heat map shows what lives, how bright, what is pinned, and where something was buried."""
+"""The heat map shows living chunks, their brightness and pins, and the gaps left by buried ones."""
 
 import re
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The real command: over a pipe, and in a pseudo terminal."""
+"""The real command, over a pipe and in a pseudo-terminal."""
 
 import signal
 import subprocess
@@ -12,7 +12,7 @@ from halo_weave.terminal.chat.prompt import HISTORY_FILE
 from support.terminals import PATIENCE_S, PROMPT, Terminal, chat_command, chat_terminal, environment
 
 TIMELESS = ("--set", "weave.show_times=false")
-"""What the model sees must not depend on when the test runs."""
+"""The model's input must not depend on when the test runs."""
 ECHO = ("--set", "engine.kind=echo", *TIMELESS)
 
 
@@ -90,10 +90,10 @@ class TestBundledModel:
             assert "New window main." in terminal.shown
             terminal.press("Write a very long story about a ship and its captain.\r")
             asked = terminal.wait_for(r"its captain\..*?\n").end()
-            terminal.wait_for(r"\w+ \w+ \w+ \w+", after=asked)  # words are there while more is being written
+            terminal.wait_for(r"\w+ \w+ \w+ \w+", after=asked)  # some words are shown while more are being written
             terminal.press("\x03")
             stopped = terminal.wait_for(rf"\(stopped\).*context \d+/2,048 · .*{PROMPT}", after=asked).end()
-            # What the model says next depends on how far the story came, and so on the machine.
+            # The next reply depends on how far the story got, and so on the machine.
             terminal.press("What is the capital of France?\r")
             answered = terminal.wait_for(rf"France\?\n\w+.* tokens/s.*{PROMPT}", after=stopped).end()
             terminal.press("/heat\r")

@@ -1,4 +1,4 @@
-"""What was typed is kept for the next time, if it can be."""
+"""The prompt's history is kept for the next chat if possible."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The line under a reply tells how full the context is and what the turn took."""
+"""The status line under a reply shows context usage and the cost of the turn."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The commands of the memory: what they print, where, their exit codes, and what they leave."""
+"""The `memory` commands: their output, their exit codes, and what they leave."""
 
 import gzip
 import io
@@ -57,7 +57,7 @@ def store(path: Path) -> Iterator[SqliteStore]:
 
 
 class Shown:
-    """What a command printed."""
+    """The output of a command."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
@@ -411,7 +411,7 @@ def test_ctrl_c_stops_reembedding_cleanly_and_the_same_command_goes_on(shown: Sh
         ) as process:
             assert is_under_way.wait(timeout=120)
             process.send_signal(signal.SIGINT)
-            # The signal is on its way; the process sees it at the latest when it goes on.
+            # The signal is pending; the process sees it at the latest when it continues.
             may_go_on.set()
             out, err = process.communicate(timeout=120)
         assert (process.returncode, out) == (130, "")

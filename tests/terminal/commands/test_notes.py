@@ -1,4 +1,4 @@
-"""`halo-weave notes`: what it prints, its exit codes, and what it leaves."""
+"""`halo-weave notes`: its output, its exit codes, and what it leaves."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 class Shown:
-    """What a command printed."""
+    """The output of a command."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys

@@ -1,4 +1,4 @@
-"""`halo-weave tree`: what its commands print, their exit codes, and what they leave."""
+"""`halo-weave tree`: its output, its exit codes, and what it leaves."""
 
 import io
 import json

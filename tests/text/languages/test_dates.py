@@ -1,4 +1,4 @@
-"""Times that a text names, and how near a moment is to them."""
+"""Times that a text mentions, and how near a moment is to them."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -54,7 +54,7 @@ def day(year: int, month: int, number: int, days: int = 1) -> TimeSpan:
     ],
 )
 def test_a_text_names_a_time_or_none(text: str, expected: TimeSpan | None) -> None:
-    """Without a year the latest one is meant; what has not begun is not remembered."""
+    """Without a year the latest one is meant; the future is not remembered."""
     assert spans(text) == ([] if expected is None else [expected])
 
 

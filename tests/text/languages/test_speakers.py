@@ -1,4 +1,4 @@
-"""Who speaks, where a text says so."""
+"""The speaker, where a text names one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What holds from now on is told from what merely happens always."""
+"""Standing wishes are told apart from statements about what always happens."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What stands between the tags becomes a tool's name and arguments, however a model writes it."""
+"""The text between the tags becomes a tool's name and arguments, in whatever form a model writes it."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A call in the form of a function is read as a person would read it, and anything else is refused."""
+"""A call in function form is read as a person would read it, and anything else is refused."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Calls of tools are found in a reply however it is cut into tokens, and never in code."""
+"""Tool calls are found in a reply however it is split into tokens, and never in code."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""jq in a process of its own: it answers as the program jq does, and no filter sees or hurts anything."""
+"""jq in a separate process: it answers as the jq program does, and no filter can see or harm anything."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from support.servers.served import until
 DOCUMENT = '{"a":[1,2,{"b":"x"}],"c":"text, more","d":null,"e":{"f":true,"g":-1.5},"h":[3,1,2]}'
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="there are no such limits on Windows")
 
-# On these, every jq from 1.6 on agrees.
+# Every jq since 1.6 agrees on these.
 FILTERS = [
     ".", ".a", ".a[2].b", ".a[-1]", ".missing.deeper", ".a[1:]", ".[]", ".e[]", "keys", "length", ".c|length",
     "to_entries", "with_entries(.value |= tostring)", "map_values(type)", "paths", "..|numbers",
@@ -141,14 +141,14 @@ def test_times_are_of_no_place(jq: JqProcess) -> None:
 
 @pytest.mark.parametrize("filter_text", ["until(false; .)", "def f: f; f", "last(range(1e12))", "[range(1e12)]|length"])
 def test_a_filter_that_does_not_end_is_ended(jq: JqProcess, filter_text: str) -> None:
-    """By the limit that it reaches first, which depends on how quick the machine is."""
+    """By the limit that it reaches first, which depends on the speed of the machine."""
     assert ended_by(refusal(jq, filter_text)) in ("time", "memory")
 
 
 @posix_only
 @pytest.mark.parametrize("filter_text", ['"x" * 1e9', ".[2e8] = 1", "def f: def g: f; g; f", '["x" * 1e8|., .]|tojson'])
 def test_a_filter_that_takes_all_memory_is_ended(jq: JqProcess, filter_text: str) -> None:
-    """Or by the limit of time, on a machine that is slow to give it memory."""
+    """Or by the time limit, on a machine that is slow to allocate memory."""
     assert ended_by(refusal(jq, filter_text, "null")) in ("memory", "time")
 
 
@@ -245,7 +245,7 @@ def test_one_process_serves_all_and_another_takes_over_when_it_is_gone() -> None
 @posix_only
 @pytest.mark.parametrize("filter_text", ["until(false; .)", "."])
 def test_it_ends_with_whoever_started_it(filter_text: str) -> None:
-    """By SIGKILL too, while it waits and while it computes."""
+    """Even if its parent is killed with SIGKILL, while it waits or computes."""
     program = (
         "from halo_weave.tools.jq.process import JqProcess\n"
         "jq = JqProcess(); jq.run('.', '1'); print('ready', flush=True)\n"
@@ -262,7 +262,7 @@ def test_it_ends_with_whoever_started_it(filter_text: str) -> None:
 
 
 def pids_of_jq(parent: int | None = None) -> set[int]:
-    """Processes of jq that this one started, or another."""
+    """Return the ids of jq processes that this process or `parent` started."""
     listed = subprocess.run(["ps", "-Aww", "-o", "pid=,ppid=,stat=,args="], capture_output=True, text=True, check=True)
     rows = [line.split(maxsplit=3) for line in listed.stdout.splitlines()]
     wanted = str(os.getpid() if parent is None else parent)
@@ -276,7 +276,7 @@ def is_running(pid: int) -> bool:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the limits of a process")
 def test_the_system_holds_it_within_its_limits() -> None:
-    """Beside what the language refuses."""
+    """In addition to what the language refuses."""
     others = pids_of_jq()
     with closing(JqProcess()) as jq:
         jq.run(".", "1")

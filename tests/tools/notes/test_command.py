@@ -1,4 +1,4 @@
-"""Commands on the notes as models write them: read, or refused with the right form in a sentence."""
+"""Commands on the notes as models write them: parsed, or refused with a message that shows the right form."""
 
 import pytest
 from hypothesis import given

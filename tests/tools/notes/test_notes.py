@@ -1,4 +1,4 @@
-"""The notes: what changes them and what is refused, what is told of a change, and how it is taken back."""
+"""The notes: changes and refusals, the report of a change, and undoing it."""
 
 import json
 import re
@@ -41,7 +41,7 @@ def notes(store: Store, jq: JqProcess) -> Notes:
 
 
 def document(notes: Notes) -> dict[str, Any]:
-    """Without what the program keeps in it."""
+    """Return the document without the program's own part."""
     value: dict[str, Any] = json.loads(notes.read().document)
     value.pop("_metadata", None)
     return value
@@ -321,7 +321,7 @@ actions = st.one_of(
 @settings(max_examples=40)
 @given(st.lists(actions, max_size=12))
 def test_the_history_replays_to_the_document(steps: list[tuple[str, str]]) -> None:
-    """Whatever is done: each version is what its command makes of the one before, and verify finds nothing."""
+    """After any changes, each version is its command applied to the previous one, and verify finds nothing wrong."""
     with TemporaryDirectory() as folder, closing(SqliteStore(Path(folder) / "halo.db")) as store:
         notes = Notes(store, SHARED_JQ, ticking_clock())
         for kind, text in steps:
@@ -346,7 +346,7 @@ def test_the_history_replays_to_the_document(steps: list[tuple[str, str]]) -> No
 
 
 def replay(notes: Notes, version: int, other: Store) -> None:
-    """Carry out the command of a version on another memory that has the one before."""
+    """Run the command of a version on another memory that has the previous version."""
     record = notes.version(version)
     replayed = Notes(other, SHARED_JQ, lambda: record.time)
     if record.command == REPLACE:

@@ -28,7 +28,7 @@ MISSING = EmbedderSettings(kind="gguf", model="/no/such/embedder.gguf")
 
 
 class TreeMachine(RuleBasedStateMachine):
-    """The model: what is at each path now, and every version that there ever was, None for deletions."""
+    """The model: what is at each path now, and every version ever made, with None for deletions."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -140,7 +140,7 @@ class TreeMachine(RuleBasedStateMachine):
 
 
 def walk(node: TreeNode, listed: dict[str, int]) -> None:
-    """Every heading stands below its parent, and leads somewhere."""
+    """Check that every heading is below its parent and leads to an entry."""
     if node.entry is not None:
         assert node.entry.path == node.path
         listed[node.path] = node.entry.version

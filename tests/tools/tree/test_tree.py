@@ -1,4 +1,4 @@
-"""The memory tree: saving with what it is about, reading, searching under headings, deleting and going back."""
+"""The memory tree: saving with related conversation, reading, searching under headings, deleting and restoring."""
 
 import itertools
 import math
@@ -51,7 +51,7 @@ def memory(path: Path) -> Iterator[Memory]:
 
 @pytest.fixture
 def bare(path: Path) -> Iterator[Memory]:
-    """Nothing was said in it, and no embedder can be used."""
+    """An empty memory without a usable embedder."""
     with closing(open_memory(path, MISSING)) as memory:
         yield memory
 
@@ -76,7 +76,7 @@ def save(tree: MemoryTree, path: str, content: Any = None, **more: Any) -> int:
 
 
 def shape(node: TreeNode) -> dict[str, Any]:
-    """Headings by name; a star marks those with an entry."""
+    """Return headings by name, with a star on those that have an entry."""
     return {child.heading + ("*" if child.entry else ""): shape(child) for child in node.children}
 
 

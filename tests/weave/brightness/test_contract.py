@@ -1,4 +1,4 @@
-"""What holds for every scorer of brightness. Each goes through all of these tests."""
+"""The contract of every scorer; each goes through all of these tests."""
 
 from pathlib import Path
 from typing import get_args
@@ -50,7 +50,7 @@ def test_a_step_changes_the_state_in_place_and_nothing_else(name: ScorerName, se
 @every_scorer
 @given(seed=seeds)
 def test_a_part_of_a_larger_array_can_be_scored(name: ScorerName, seed: int) -> None:
-    """A step of a reply sees fewer tokens than the state has room for."""
+    """A step of a reply covers fewer tokens than the state has room for."""
     scorer, chance = small_scorer(name), np.random.default_rng(seed)
     whole, alone = scorer.fresh(30), scorer.fresh(20)
     for _ in range(4):
@@ -80,7 +80,7 @@ def test_what_is_not_scored_and_the_sink_never_change(
 @every_scorer
 @given(seed=seeds)
 def test_the_same_steps_give_the_same_state_in_any_scorer_of_the_kind(name: ScorerName, seed: int) -> None:
-    """Also in one that was used for another, longer context before: a scorer remembers nothing."""
+    """Even after another, longer context: a scorer keeps no state of its own."""
     used, unused = small_scorer(name), small_scorer(name)
     for _ in range(3):
         used.observe(used.fresh(2000), random_sight(np.random.default_rng(0), 2000))
@@ -99,7 +99,7 @@ def test_the_same_steps_give_the_same_state_in_any_scorer_of_the_kind(name: Scor
 def test_a_token_that_is_looked_at_more_never_ends_lower(
     name: ScorerName, sink: Sink, seed: int, place: int, more: float, steps: int
 ) -> None:
-    """The same steps twice, but in one run a part of what another token outside got goes to the token."""
+    """Both runs have the same steps, but in one the token also gets part of an unscored token's attention."""
     scorer, chance = small_scorer(name, sink), np.random.default_rng(seed)
     less_state, more_state = scorer.fresh(20), scorer.fresh(20)
     for _ in range(steps):
@@ -150,7 +150,7 @@ def test_saving_and_restoring_at_any_step_changes_nothing(
 
 @every_scorer
 def test_a_new_token_is_among_the_brightest_until_it_was_looked_at(name: ScorerName) -> None:
-    """Old tokens got an even share each for long; none is brighter than one that has just come."""
+    """Old tokens have long had an even share each; none is brighter than a new one."""
     scorer = small_scorer(name)
     state = scorer.fresh(20)
     for _ in range(200):
@@ -187,7 +187,7 @@ def test_a_sink_that_takes_everything_leaves_numbers(name: ScorerName, sink: Sin
 
 @every_scorer
 def test_numbers_stay_finite_and_normal_for_100_000_steps(name: ScorerName) -> None:
-    """One token gets nearly all, one a little, one almost none and the others nothing, for ever."""
+    """One token gets nearly all, one a little, one almost none, and the others nothing, all the time."""
     scorer = small_scorer(name)
     state = scorer.fresh(8)
     seen = sight([0.2, 0.7, 0.1, 1e-30, 0.0, 0.0, 0.0, 0.0])

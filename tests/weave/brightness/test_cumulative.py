@@ -1,4 +1,4 @@
-"""Cumulative attention: older attention fades by half in a half-life, attention from nearby counts for less."""
+"""Cumulative attention: it decays by half per half-life, and attention from nearby counts less."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_attention_counts_by_its_size() -> None:
 
 
 def test_attention_at_the_half_weight_distance_counts_half() -> None:
-    """Of five tokens the second is 4 away; the last, 1 away, counts a fifth."""
+    """Of five tokens, the second is 4 away; the last, 1 away, counts a fifth."""
     scorer = Cumulative(half_life=10, half_weight_distance=4)
     shown = brightness_after(scorer, 0, 400, EVEN)
     assert shown[1] == pytest.approx(500, rel=1e-3)
@@ -43,7 +43,7 @@ def test_attention_at_the_half_weight_distance_counts_half() -> None:
 
 
 def test_weights_follow_the_distance_when_the_context_grows() -> None:
-    """The same scorer in contexts of growing length: distance is counted from the end of each."""
+    """One scorer in growing contexts: distance is counted from the end of each."""
     scorer = Cumulative(half_life=1, half_weight_distance=10)
     for tokens in (3, 50, 5000, 40):
         state = scorer.revived(tokens, 0.0)

@@ -67,7 +67,7 @@ def test_the_decay_is_flat_so_differences_stay() -> None:
 
 
 def test_what_is_not_scored_stays_but_counts_in_the_length() -> None:
-    """The prompt and the current turn have a part in n: the threshold is 0.5 / 5 = 0.1."""
+    """The prompt and the current turn count in n, so the threshold is 0.5 / 5 = 0.1."""
     scored = [False, False, True, True, False, False]
     assert after([7] * 6, sight([0.5, 0.1, 0.11, 0.09, 0.1, 0.1], scored=scored)) == [7, 7, 8, 6, 7, 7]
 

@@ -1,4 +1,4 @@
-"""Attention that nothing may be learnt from is told by one phrase."""
+"""Attention that must not be learnt from is described by one phrase."""
 
 import numpy as np
 import pytest

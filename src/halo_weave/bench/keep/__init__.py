@@ -1,1 +1,1 @@
-"""`bench keep`: of what is asked for later, how much stays when a context shrinks, by scorer and by chance."""
+"""`bench keep`: how much later-needed evidence survives when a context shrinks, by scorer and by chance."""

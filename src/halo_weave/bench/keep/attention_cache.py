@@ -1,7 +1,8 @@
-"""What a model looked at while it wrote its turns of a conversation, recorded once and kept.
+"""A cache of the attention with which a model wrote its turns of a conversation, recorded once.
 
-Reading in batches gives the same attention as writing token by token, and is far quicker. Rows are kept as float16, for
-the tokens that chose a word of the assistant's; a row has an entry for each token up to its own.
+Reading in batches gives the same attention as writing token by token, and is far quicker. Rows are stored as float16,
+and only for the tokens from which the assistant's tokens were chosen. A row has an entry for each token up to and
+including its own.
 """
 
 import hashlib
@@ -23,7 +24,7 @@ _FORMAT = b"1"
 
 
 class Recording:
-    """Rows by the place of the token that looked, in order."""
+    """Attention rows in order of `observers`, the places of the tokens that looked."""
 
     def __init__(self, observers: NDArray[np.int32], entries: NDArray[np.float16]) -> None:
         self.observers = observers
@@ -38,7 +39,7 @@ class Recording:
 
 
 class AttentionCache:
-    """Keyed by the model and the tokens, so that settings that change neither find what is there."""
+    """Recordings on disk, keyed by model and tokens only, so that other settings can change without a new recording."""
 
     def __init__(self, folder: Path, engine: Engine) -> None:
         self._folder = folder
@@ -52,7 +53,7 @@ class AttentionCache:
             with path.open("rb") as file, np.load(file) as kept:
                 return Recording(kept["observers"], kept["entries"])
         except (OSError, EOFError, ValueError, KeyError, BadZipFile):
-            pass  # not there, or damaged
+            pass  # missing or damaged
         made = record(self._engine, fed, on_progress)
         self._folder.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_suffix(".part.npz")
@@ -71,7 +72,7 @@ class AttentionCache:
 
 
 def observers_of(fed: FedConversation) -> NDArray[np.int32]:
-    """The places of the tokens from which the assistant's words and the end of its turns were chosen."""
+    """Return the places of the tokens from which the assistant's tokens and the ends of its turns were chosen."""
     places = [place for turn in fed.turns if turn.role == "assistant" for place in range(turn.start - 1, turn.end)]
     return np.array(places, dtype="<i4")
 

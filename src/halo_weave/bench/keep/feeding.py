@@ -1,4 +1,4 @@
-"""A conversation as the model would have had it in a window: turns in the frames of its template, cut into chunks."""
+"""A conversation as a window would give it to the model: turns in the template's frames, cut into chunks."""
 
 from collections.abc import Iterable
 
@@ -16,7 +16,7 @@ from halo_weave.weave.living import LivingChunk
 
 
 class FedChunk(msgspec.Struct, frozen=True):
-    """`turn` is the number of its turn in the conversation; its tokens stand at the places from `start` to `end`."""
+    """`turn` is the index of its turn in the conversation; its tokens occupy the places from `start` up to `end`."""
 
     turn: int
     index: int
@@ -31,7 +31,7 @@ class FedChunk(msgspec.Struct, frozen=True):
 
 
 class FedTurn(msgspec.Struct, frozen=True):
-    """Its words stand at the places from `start` to `end`; frames are around them."""
+    """Its text occupies the places from `start` up to `end`, between its frames."""
 
     id: str
     role: Role
@@ -50,14 +50,14 @@ class FedConversation(msgspec.Struct, frozen=True):
         return np.array([chunk.tokens for chunk in self.chunks], dtype=np.int64)
 
     def evidence(self, question: Question) -> NDArray[np.int64]:
-        """The chunks that hold evidence for a question, as far as they were fed."""
+        """Return the places of the fed chunks that hold evidence for a question."""
         wanted = set(question.evidence)
         return np.array(
             [place for place, chunk in enumerate(self.chunks) if self.turns[chunk.turn].id in wanted], dtype=np.int64
         )
 
     def living(self, places: Iterable[int], values: Iterable[float]) -> list[LivingChunk]:
-        """These chunks as a window would number them, worth these values: an answer is the turn behind its question."""
+        """Return chunks, numbered as in a window and worth these values. An answer's turn follows its question's."""
         chunks = []
         for place, value in zip(places, values, strict=True):
             chunk = self.chunks[place]
@@ -69,13 +69,13 @@ class FedConversation(msgspec.Struct, frozen=True):
         return chunks
 
     def exchange_of(self, turn: int) -> range:
-        """The turns that are under way while this one is written: itself, and the question that it answers."""
+        """Return the turns in progress while this one is written: itself, and the question that it answers."""
         answers = turn > 0 and self.turns[turn].role == "assistant" and self.turns[turn - 1].role == "user"
         return range(turn - 1 if answers else turn, turn + 1)
 
 
 def feed_all(engine: Engine, conversations: Conversations, system_prompt: str, limit: int) -> list[FedConversation]:
-    """Each conversation from its beginning, whole turns, up to `limit` tokens."""
+    """Feed each conversation from its beginning, in whole turns, up to `limit` tokens."""
     by_name = by_conversation(conversations.turns)
     return [feed(engine, name, said, system_prompt, limit) for name, said in by_name.items()]
 

@@ -1,4 +1,4 @@
-"""The figures of `bench keep`: means with intervals, differences, and all of it in words."""
+"""The figures of `bench keep`: means with intervals, differences, and a table."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ SHARES = (25, 50)
 
 
 class KeepOutcome:
-    """Percent of the evidence kept: of each order, at each share, for each question."""
+    """Percent of the evidence kept, by order, share and question."""
 
     def __init__(self) -> None:
         self._kept: defaultdict[str, defaultdict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -59,7 +59,7 @@ def summary(outcome: KeepOutcome, default: str, scorers: Sequence[str], ablated:
 
 
 def table(figures: Mapping[str, Any]) -> Iterator[str]:
-    """Lines for people."""
+    """Yield the lines of a table for people."""
     default = figures["default"]["scorer"]
     yield (
         f"{figures['questions']} questions about {figures['conversations']} conversations of up to {figures['tokens']} "

@@ -1,4 +1,4 @@
-"""Does brightness know what to keep? The model reads conversations, and questions tell what should have been kept."""
+"""Does brightness know what to keep? The model reads conversations; questions reveal what should have been kept."""
 
 import math
 import sys
@@ -41,7 +41,7 @@ class KeepQuestion(msgspec.Struct, frozen=True):
 
 
 class MeasuredKeeping(NamedTuple):
-    """What came of a file: `orders` and `ablated` are the names of what was measured besides the controls."""
+    """The results for a file; `orders` and `ablated` name what was measured besides the controls."""
 
     outcome: KeepOutcome
     orders: tuple[str, ...]
@@ -58,7 +58,7 @@ def run(
     plot: Path | None = None,
     on_progress: Progress = lambda _: None,
 ) -> dict[str, Any]:
-    """`tokens`: how much of each conversation is fed; None for the context of the settings."""
+    """Feed up to `tokens` of each conversation (None: the context size in the settings) and return the figures."""
     if plot is not None:
         plots.require_plots(plot)
     conversations = read_conversations(data)
@@ -104,7 +104,7 @@ def measure_all(
     recorded: Callable[[FedConversation], Recording],
     on_progress: Progress = lambda _: None,
 ) -> MeasuredKeeping:
-    """Questions are measured conversation by conversation; those about which nothing is asked are left out."""
+    """Measure conversation by conversation, skipping conversations without questions."""
     figures = MeasuredKeeping(KeepOutcome(), (), (), keep_plots.Fading())
     chance = np.random.default_rng(1)
     for place, conversation in enumerate(fed):
@@ -128,7 +128,7 @@ def measure_all(
 
 
 def questions_of(fed: Sequence[FedConversation], questions: Sequence[Question]) -> list[KeepQuestion]:
-    """The questions of whose evidence anything was fed; what was not fed cannot be kept and does not count."""
+    """Return the questions with any evidence that was fed; what was not fed cannot be kept and does not count."""
     places = {conversation.name: place for place, conversation in enumerate(fed)}
     asked = []
     for question in questions:
@@ -139,9 +139,9 @@ def questions_of(fed: Sequence[FedConversation], questions: Sequence[Question]) 
 
 
 def kept(values: ChunkValues, sizes: NDArray[np.int64], share: float) -> KeptMask:
-    """The best until `share` percent of the tokens are used; what does not fit any more is passed over.
+    """Keep the highest-valued chunks within `share` percent of the tokens, skipping any that no longer fit.
 
-    Of equals the newest is kept, as pruning does.
+    Among equals the newest is kept, as in pruning.
     """
     budget, used = share / 100 * sizes.sum(), 0
     chosen = np.zeros(len(sizes), dtype=bool)
@@ -158,7 +158,7 @@ def measure(
     asked: Sequence[KeepQuestion],
     orders: Mapping[str, Sequence[ChunkValues]],
 ) -> None:
-    """Where an order has several variants, their mean counts."""
+    """Record the evidence kept by each order; an order with several variants counts with their mean."""
     sizes = fed.sizes
     for name, variants in orders.items():
         for share in sorted({*SHARES, *CURVE}):
@@ -170,7 +170,7 @@ def measure(
 def measure_pruned(
     outcome: KeepOutcome, fed: FedConversation, asked: Sequence[KeepQuestion], values: ChunkValues
 ) -> None:
-    """The same by the rules of pruning, under which what lives keeps its anchors."""
+    """Measure the same under the rules of pruning, by which a living chunk keeps its anchors."""
     sizes, chunks = fed.sizes, fed.living(range(len(fed.chunks)), values)
     places = {chunk.key: place for place, chunk in enumerate(chunks)}
     for share in SHARES:
@@ -182,7 +182,7 @@ def measure_pruned(
 
 
 def survived(asked: KeepQuestion, sizes: NDArray[np.int64], context: KeptMask) -> float:
-    """Percent of the evidence's tokens that were kept."""
+    """Return the percentage of the evidence's tokens that were kept."""
     own = sizes[asked.evidence]
     return float(100 * own[context[asked.evidence]].sum() / own.sum())
 
@@ -194,8 +194,8 @@ def write_details(
     outcome: KeepOutcome,
     names: Sequence[str],
 ) -> None:
-    """One JSON object a line for each question."""
-    # Questions were measured conversation by conversation.
+    """Write one JSON object per line for each question."""
+    # The outcome lists questions conversation by conversation.
     ordered = sorted(asked, key=lambda one: one.conversation)
     try:
         with path.open("wb") as file:

@@ -1,6 +1,6 @@
-"""What still lives when whole conversations have passed through a context of the settings' budget and nothing returned.
+"""Measures what still lives after whole conversations have passed through a budget-sized context without resurrection.
 
-The model is not asked, so that everything is equally bright; else what leaves is decided by the product's own rules.
+No model is used, so all chunks are equally bright; otherwise the product's own rules decide what leaves.
 """
 
 import zlib
@@ -24,7 +24,7 @@ Order = Callable[[Sequence[WorthInput]], ChunkValues]
 ORDERS: Mapping[str, Order] = {
     WORTH: worth.worths,
     **{f"without_{name}": partial(without, name) for name in worth.PARTS if name != "brightness"},
-    # By chance, but the same for a chunk each time.
+    # Random, but always the same for a given text.
     "random": lambda said: np.array([zlib.crc32("".join(one.texts).encode()) for one in said], dtype=np.float64),
     "fifo": lambda said: np.arange(len(said), dtype=np.float64),
     "user_first": lambda said: np.array([one.role == "user" for one in said], dtype=np.float64),
@@ -34,7 +34,7 @@ ORDERS: Mapping[str, Order] = {
 def measure(
     fed: Sequence[FedConversation], questions: Sequence[Question], *, budget: int, recent_tokens: int
 ) -> dict[str, Any]:
-    """Percent of the evidence's tokens that live at the end of its conversation, for all questions with evidence."""
+    """Return the percentage of evidence tokens that live at the end, over all questions with evidence."""
     living: dict[str, list[float]] = {name: [] for name in ORDERS}
     for conversation in fed:
         here = [one for one in questions if one.conversation == conversation.name]
@@ -60,7 +60,7 @@ def measure(
 
 
 def living_after(fed: FedConversation, order: Order, *, budget: int, recent_tokens: int) -> ChunkValues:
-    """1 for each chunk that lives when all was said, 0 for the others; pruned after each exchange, as a window is."""
+    """Return 1 for each chunk that lives at the end, 0 for others. Pruning runs after each exchange, as in a window."""
     alive: list[int] = []
     for _, exchange in groupby(range(len(fed.chunks)), lambda place: fed.exchange_of(fed.chunks[place].turn).start):
         alive = _pruned(fed, [*alive, *exchange], order, budget, recent_tokens)

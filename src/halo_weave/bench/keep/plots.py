@@ -1,4 +1,4 @@
-"""Pictures of `bench keep`: evidence kept against the share of the tokens, and how brightness fades."""
+"""Plots of `bench keep`: evidence kept by share of the tokens, and brightness by age."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ _AGE_STEP = 512
 
 
 class Fading:
-    """Brightness by the age of chunks, those with evidence apart; as a rank from 0 to 100 among what lived then."""
+    """Brightness by age, separately for chunks with evidence, as a rank from 0 to 100 among the chunks at that time."""
 
     def __init__(self) -> None:
         self._ranks: dict[bool, defaultdict[int, list[float]]] = {True: defaultdict(list), False: defaultdict(list)}
@@ -34,7 +34,7 @@ class Fading:
                 self._ranks[place in holds_evidence][max(0, age)].append(rank)
 
     def means(self, *, of_evidence: bool) -> dict[int, float]:
-        """By age in tokens, the middle of each step."""
+        """Return mean ranks by age in tokens, given as the middle of each age step."""
         ranks = self._ranks[of_evidence]
         return {_AGE_STEP * age + _AGE_STEP // 2: float(np.mean(ranks[age])) for age in sorted(ranks)}
 

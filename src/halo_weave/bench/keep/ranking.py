@@ -1,4 +1,4 @@
-"""Orders in which chunks of a conversation could be kept: by scorers, by what they are worth, and by plain controls."""
+"""Orders in which to keep the chunks of a conversation: by scorer, by worth, and by simple controls."""
 
 from collections.abc import Iterator, Sequence
 from typing import get_args
@@ -23,7 +23,7 @@ from halo_weave.weave.brightness import (
 from halo_weave.weave.worth import WorthInput
 
 ChunkValues = NDArray[np.float64]
-"""One for each chunk; the largest are kept first, and of equals the newest."""
+"""One value per chunk. The largest are kept first; among equals, the newest."""
 
 SHUFFLES = 20
 CONTROLS = ("random", "fifo", "length", "user_first")
@@ -31,7 +31,7 @@ WORTH = "worth"
 
 
 class Moment(msgspec.Struct, frozen=True):
-    """How bright the chunks were when a turn was written; those from `chunks` on were not there yet."""
+    """The chunks' brightness when a turn had been written; chunks from index `chunks` up did not exist yet."""
 
     place: int
     chunks: int
@@ -39,7 +39,7 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 def scored(settings: ScorerSettings, fed: FedConversation, recording: Recording) -> dict[str, ChunkValues]:
-    """The peak brightness of each chunk, by all scorers."""
+    """Return each chunk's peak brightness, by scorer."""
     return {
         name: peaks_at_end(make_scorer(msgspec.structs.replace(settings, scorer=name)), fed, recording)
         for name in get_args(ScorerName)
@@ -51,7 +51,7 @@ def worths(fed: FedConversation, peaks: ChunkValues) -> ChunkValues:
 
 
 def ablated(fed: FedConversation, peaks: ChunkValues) -> dict[str, ChunkValues]:
-    """Each part of the worth alone, and the worth without it."""
+    """Return each part of the worth alone, and the worth without each part."""
     said = said_in(fed, peaks)
     return {f"only_{name}": part(said) for name, part in worth.PARTS.items()} | {
         f"without_{name}": without(name, said) for name in worth.PARTS
@@ -59,12 +59,12 @@ def ablated(fed: FedConversation, peaks: ChunkValues) -> dict[str, ChunkValues]:
 
 
 def without(name: str, said: Sequence[WorthInput]) -> ChunkValues:
-    """The worth without one of its parts; what is taken away again would leave traces that decide between equals."""
+    """Sum all parts but one. Subtracting one from the total would leave rounding errors that decide between equals."""
     return sum((part(said) for other, part in worth.PARTS.items() if other != name), np.zeros(len(said)))
 
 
 def controls(fed: FedConversation, chance: np.random.Generator) -> dict[str, list[ChunkValues]]:
-    """Several orders where chance has a part."""
+    """Return the controls, with several orders for those that involve chance."""
     order = np.arange(len(fed.chunks), dtype=np.float64)
     by_user = np.array([chunk.role == "user" for chunk in fed.chunks], dtype=np.float64)
     return {
@@ -87,7 +87,7 @@ def peaks_at_end(scorer: Scorer, fed: FedConversation, recording: Recording) -> 
 
 
 def moments(scorer: Scorer, fed: FedConversation, recording: Recording) -> Iterator[Moment]:
-    """Score what was recorded as a window would have: what is under way is not scored, nor are frames."""
+    """Score a recording as a window would: the exchange in progress and the frames are not scored."""
     state: State = scorer.fresh(len(fed.token_ids))
     rows = iter(recording)
     for number, turn in enumerate(fed.turns):

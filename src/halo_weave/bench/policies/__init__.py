@@ -1,1 +1,1 @@
-"""`bench policies`: ways to fill a context of the same size, in the same chats, asked the same questions."""
+"""`bench policies`: compares ways to fill a context of the same size, with the same chats and questions."""

@@ -1,4 +1,4 @@
-"""Asking a conversation's questions under one policy."""
+"""Asks a conversation's questions under one policy."""
 
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -24,7 +24,7 @@ from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.session.settings import WindowSettings
 
 ANSWER_TOKENS = 64
-"""The longest part of an answer that counts."""
+"""Only this many tokens of an answer count."""
 KEEPING = {
     "fifo": Keeping("newest", returns=False),
     "sinks": Keeping("sinks", returns=False),
@@ -36,7 +36,7 @@ KEEPING = {
 
 
 class Workshop(NamedTuple):
-    """`reading` is a context without attention, in which all but the edited one are read."""
+    """`reading` is a context without attention, used for every policy but Halo Weave, which edits its own."""
 
     engine: LlamaEngine
     memory: StreamMemory
@@ -45,7 +45,7 @@ class Workshop(NamedTuple):
 
 
 class FoundEvidence(NamedTuple):
-    """Outcomes by policy, and how many seconds the model spent on questions that were put to it."""
+    """Outcomes by policy, and the seconds that the model spent on the questions put to it."""
 
     outcomes: dict[str, PolicyOutcome]
     seconds_put: float
@@ -63,7 +63,7 @@ class Asking:
         self._closing = [*turns.closing_tokens(engine, "user"), *turns.opening_tokens(engine, "assistant")]
 
     def found(self, conversation: str, policy: str, budget: int, puts: bool) -> FoundEvidence:
-        """Outcomes of the policy, and of others that are measured on the way."""
+        """Return the outcome of the policy, and of any other that is measured along with it."""
         before, self._put = self._seconds_put, self._sampled if puts else ()
         outcomes = self._outcomes(conversation, policy, budget)
         return FoundEvidence(outcomes, self._seconds_put - before)

@@ -1,4 +1,4 @@
-"""From what was measured under each policy to the figures: means, how sure they are, and who is ahead of whom."""
+"""Turns the outcomes of each policy into figures: means, their intervals, and paired differences."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ TITLES = {
 }
 BUDGETED = tuple(name for name in TITLES if name != CEILING)
 SHARES = (0.25, 0.5)
-"""Of the budget that may be filled by what lives when the question comes; the rest is for what returns."""
+"""Shares of the budget that living chunks may fill when the question arrives; the rest is for resurrection."""
 _RESAMPLES = 1000
 FigureValues = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ class MeasuredPolicies(NamedTuple):
     outcomes: Mapping[tuple[str, str, int], PolicyOutcome]
 
     def rows(self, policy: str, budget: int) -> list[OutcomeRow]:
-        """In the order of the questions."""
+        """Return the rows in the order of the questions."""
         found = [row for _, outcome in self._of(policy, budget) for row in outcome.rows]
         return sorted(found, key=lambda row: row.question)
 
@@ -57,7 +57,7 @@ class MeasuredPolicies(NamedTuple):
 
 
 def figures(measured: MeasuredPolicies) -> dict[str, Any]:
-    """The object that `--json` prints."""
+    """Return the object that `--json` prints."""
     asked = measured.rows(CEILING, 0)
     return {
         **measured.circumstances,
@@ -70,7 +70,7 @@ def figures(measured: MeasuredPolicies) -> dict[str, Any]:
 
 
 def details(measured: MeasuredPolicies) -> Iterator[dict[str, Any]]:
-    """A line for each question under each policy and budget."""
+    """Yield an object for each question under each policy and budget."""
     for budget in measured.budgets:
         for policy in TITLES:
             for row in measured.rows(policy, budget):
@@ -90,7 +90,7 @@ def details(measured: MeasuredPolicies) -> Iterator[dict[str, Any]]:
 def gap_closed(
     floor: FigureValues, ceiling: FigureValues, policy: FigureValues
 ) -> tuple[float | None, tuple[float, float] | None]:
-    """How far a policy comes from floor to ceiling, in percent, with its interval; None where there is no such way."""
+    """Return the percentage of the gap from floor to ceiling that a policy closes, with its interval, or None."""
     chance = np.random.default_rng(1)
     if not len(floor) or (ceiling - floor).mean() <= 0:
         return None, None
@@ -98,13 +98,13 @@ def gap_closed(
     ways, gains = (ceiling - floor)[places].mean(axis=1), (policy - floor)[places].mean(axis=1)
     closed = 100 * float((policy - floor).mean() / (ceiling - floor).mean())
     if (ways <= 0).mean() > 0.025:
-        return closed, None  # in some resamples the ceiling is below the floor, so that nothing can be said
+        return closed, None  # in too many resamples the ceiling is not above the floor, so there is no interval
     low, high = np.percentile(100 * gains[ways > 0] / ways[ways > 0], (2.5, 97.5))
     return closed, (float(low), float(high))
 
 
 def estimates(figures: Mapping[str, Any], figure: str) -> dict[str, dict[str, Estimate]]:
-    """A figure of all policies by budget, as far as it is there, for plots."""
+    """Return one figure of all policies by budget, where available, for plots."""
     found: dict[str, dict[str, Estimate]] = {}
     for budget, policies in figures["budgets"].items():
         found[budget] = {}
@@ -116,7 +116,7 @@ def estimates(figures: Mapping[str, Any], figure: str) -> dict[str, dict[str, Es
 
 
 def table(figures: Mapping[str, Any]) -> Iterator[str]:
-    """Lines for people."""
+    """Yield the lines of a table for people."""
     yield (
         f"{figures['questions']} questions, {figures['questions_answered']} of them put to the model; evidence and gap "
         "closed in percent with 95 % intervals; h − is by how much Halo Weave is ahead"
@@ -164,7 +164,7 @@ def _of_budget(measured: MeasuredPolicies, budget: int) -> dict[str, Any]:
 
 
 def _ahead(measured: MeasuredPolicies, budget: int) -> dict[str, Any]:
-    """By how much Halo Weave is ahead of each other on the same questions: mean, low, high."""
+    """Return how far Halo Weave is ahead of each other policy on the same questions: mean, low, high."""
     evidence = [row.evidence for row in measured.rows(HALO, budget)]
     likelihoods = _likelihoods(measured, HALO, budget)
     found: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What was measured once with the same code, settings and data is not measured again."""
+"""A cache of outcomes, so that nothing is measured twice with the same code, settings and data."""
 
 import functools
 import hashlib
@@ -16,7 +16,7 @@ _MEASURED_PARTS = ("engine", "memory", "session", "text", "weave", "bench")
 
 
 class OutcomeRow(msgspec.Struct, frozen=True):
-    """One question under one policy; `log_likelihood` is None where it was not asked for."""
+    """One question under one policy; `log_likelihood` is None if the question was not put to the model."""
 
     question: int
     evidence: float
@@ -25,7 +25,7 @@ class OutcomeRow(msgspec.Struct, frozen=True):
 
 
 class PolicyOutcome(msgspec.Struct, frozen=True):
-    """One conversation under one policy; `shares` has the evidence by question where less of what lives may stay."""
+    """One conversation under one policy. `shares` holds the evidence by question when fewer living chunks may stay."""
 
     rows: list[OutcomeRow]
     decoded_per_turn: float | None = None
@@ -56,7 +56,7 @@ class KeptOutcomes:
 
 @functools.cache
 def code_in_use() -> str:
-    """A digest of all code that the figures come from, as it is when it is first asked for."""
+    """Return a digest of all code that the figures depend on, computed once at the first call."""
     digest = hashlib.sha256()
     for path in _sources():
         digest.update(path.read_bytes())
@@ -64,7 +64,7 @@ def code_in_use() -> str:
 
 
 def settings_in_use(settings: Settings) -> Any:
-    """What of the settings the figures depend on; never a key."""
+    """Return the settings that the figures depend on, without API keys."""
     chosen = msgspec.to_builtins(settings)
     for section, name in (("engine", "api_key"), ("engine", "threads"), ("embedder", "api_key")):
         chosen[section].pop(name, None)

@@ -1,6 +1,6 @@
-"""How long measuring will take: what the model reads for each job is roughly known, and how fast it reads is seen.
+"""Estimates the time left: from roughly how much the model reads for each job, and how fast the jobs so far went.
 
-Rough is enough: the figures are those of LoCoMo, and only shares of the whole count.
+Rough figures, taken from LoCoMo, are enough, because only their proportions matter.
 """
 
 import time
@@ -10,15 +10,15 @@ from halo_weave.bench.policies.figures import CEILING, HALO
 from halo_weave.bench.policies.workers import PolicyRun
 
 _READ_BACK_PER_EXCHANGE = 0.25
-"""Of the budget: what returns with a message and was not kept from before."""
+"""Share of the budget that returns with a message and has to be read again."""
 _EXCHANGE_TOKENS = 70
 _PLANNED = 1.5
-"""Tokens that could be read in the time in which it is planned what returns for one question."""
+"""Planning what returns for one question takes as long as reading this many tokens."""
 _LIVING, _RETURNED = 0.5, 0.5
 
 
 class Pace:
-    """`asked` and `put`: how many questions of each conversation are asked, and how many of them the model itself."""
+    """`asked` and `put` count the questions of each conversation: all of them, and those put to the model."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Pace:
         self._total = sum(self._left.values())
 
     def cost(self, job: PolicyRun) -> float:
-        """In tokens that the model could read meanwhile."""
+        """Return the cost of a job, in tokens that the model could read in the same time."""
         put = self._put.get(job.conversation, 0) if job.puts else 0
         planning = _PLANNED * self._asked.get(job.conversation, 0)
         living = job.budget if put else 0
@@ -59,7 +59,7 @@ class Pace:
         return self._replayed + returned + put * (1 + _RETURNED) * job.budget + 3 * planning
 
     def done(self, job: PolicyRun) -> str:
-        """Count a job as done, and tell how far all of them are."""
+        """Mark a job as done, and return the progress in words."""
         self._left.pop(job)
         left, seconds = sum(self._left.values()), self._clock() - self._started
         said = f"{self._jobs - len(self._left)} of {self._jobs}: {job}"
@@ -67,7 +67,7 @@ class Pace:
 
 
 def longest_first(jobs: Collection[PolicyRun], pace: Pace) -> Sequence[PolicyRun]:
-    """So that at the end no process waits long for another."""
+    """Sort jobs by falling cost, so that no process waits long for another at the end."""
     return sorted(jobs, key=pace.cost, reverse=True)
 
 

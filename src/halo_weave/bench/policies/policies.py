@@ -1,7 +1,8 @@
-"""Does the whole thing help? Policies with the same budget live through the same chats and get the same questions.
+"""Does the whole thing help? Policies with the same budget go through the same chats and answer the same questions.
 
-Each conversation's last part passes through a window turn by turn, then its questions are asked. What counts is how
-much of the evidence stands in the context, how likely the model thinks the right answer, and what had to be decoded.
+The last part of each conversation passes through a window turn by turn; then its questions are asked. The figures are
+how much of the evidence is in the context, how likely the model considers the right answer, and how many tokens had to
+be decoded.
 """
 
 from collections import Counter
@@ -31,9 +32,12 @@ REPLAYED_TOKENS = 4096
 
 
 class Choice(NamedTuple):
-    """`questions` is how many are asked the model itself; all count for the evidence. Each of the processes has a model
-    of its own. `chats` is how many conversations live and are asked about, 0 for all; the memory has all of them. The
-    model is asked at the budgets `put_at`, or at all if that is empty."""
+    """What to measure.
+
+    `questions` is how many are put to the model itself; all count for the evidence. Each process has its own model.
+    `chats` is how many conversations are replayed and asked about, 0 for all; the memory holds all of them. The model
+    is asked at the budgets `put_at`, or at all budgets if that is empty.
+    """
 
     budgets: Sequence[int] = BUDGETS
     questions: int = QUESTIONS
@@ -52,7 +56,7 @@ def run(
     plot: Path | None = None,
     on_progress: Progress = lambda _: None,
 ) -> dict[str, Any]:
-    """The figures; `details` takes a line for each question, `plot` a picture."""
+    """Return the figures. `details` is a file for a line per question, `plot` one for a picture."""
     if plot is not None:
         plots.require_plots(plot)
     measured = measure(settings, data, choice, on_progress)
@@ -88,7 +92,7 @@ def measure(
     ) as kept:
         missing = [_measured_by(job) for job in jobs if kept.get(*job) is None]
         _measure(settings, conversations, choice, sampled, list(dict.fromkeys(missing)), kept, on_progress)
-        # In the order of the jobs, whenever they were done: samples are drawn by place.
+        # In the order of the jobs, not of their completion, because resamples are drawn by index.
         outcomes = {
             (job.conversation, job.policy, job.budget): outcome
             for job in jobs
@@ -118,14 +122,14 @@ def write_lines(path: Path, lines: Iterable[Any]) -> None:
 
 
 def chosen_chats(conversations: Conversations, count: int) -> list[str]:
-    """Spread evenly over those that have questions with evidence, in order; 0 is all."""
+    """Return `count` chats spread evenly over those that have questions with evidence, in order; 0 means all."""
     asked = {question.conversation for question in conversations.questions if question.evidence}
     names = [name for name in dict.fromkeys(turn.conversation for turn in conversations.turns) if name in asked]
     return [names[place] for place in _spread(len(names), count or len(names))]
 
 
 def sample(conversations: Conversations, chats: Collection[str], count: int) -> frozenset[int]:
-    """The numbers of questions spread evenly over all of these chats that have an answer and evidence."""
+    """Return the numbers of `count` questions with an answer and evidence, spread evenly over these chats."""
     there = {(turn.conversation, turn.id) for turn in conversations.turns if turn.conversation in chats}
     answerable = [number for number, question in enumerate(conversations.questions) if _is_answerable(question, there)]
     return frozenset(answerable[place] for place in _spread(len(answerable), count))
@@ -142,7 +146,7 @@ def _is_answerable(question: Question, there: set[tuple[str, str]]) -> bool:
 
 
 def _jobs(chats: Iterable[str], choice: Choice) -> Iterator[PolicyRun]:
-    """Chats under each policy and budget; the ceiling has none."""
+    """Yield a job for each chat, policy and budget; the ceiling has no budget."""
     put_at = choice.put_at or choice.budgets
     for chat in chats:
         for budget in choice.budgets:
@@ -151,7 +155,7 @@ def _jobs(chats: Iterable[str], choice: Choice) -> Iterator[PolicyRun]:
 
 
 def _measured_by(job: PolicyRun) -> PolicyRun:
-    """The job that gives its outcome: what is read anew is what Halo Weave has."""
+    """Return the job that measures this one: rereading uses the context that Halo Weave has chosen."""
     return job._replace(policy=policies_figures.HALO) if job.policy == policies_figures.REREAD else job
 
 
@@ -164,7 +168,7 @@ def _measure(
     kept: KeptOutcomes,
     on_progress: Progress,
 ) -> None:
-    """Do the jobs, and keep what each gives as soon as it is there."""
+    """Run the jobs, and save the outcome of each as soon as it is known."""
     if not jobs:
         return
     asked = Counter(question.conversation for question in conversations.questions if question.evidence)

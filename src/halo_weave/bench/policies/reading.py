@@ -1,7 +1,7 @@
-"""How the model reads a chat: with attention where a policy needs it, otherwise only counted; and what it expects.
+"""Reads a chat with the model, with attention where a policy needs it and otherwise only counting tokens.
 
-A reply that is given is read as it would have been written: the attention of a token that is read is that with which
-the next one would have been chosen.
+A given reply is read as if the model wrote it: the attention of a token that is read is the one with which the model
+would have chosen the next.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from halo_weave.weave.layout import Layout, OpenTurn
 
 
 class Read(NamedTuple):
-    """What a turn cost in decoded tokens, and the state of the reply's tokens if attention was looked at."""
+    """A turn's cost in decoded tokens, and the state of the reply's tokens if attention was recorded."""
 
     decoded: int
     state: State | None
@@ -33,12 +33,12 @@ class Reader:
         self._known: set[Placed] = set()
 
     def read(self, layout: Layout, opened: OpenTurn | None, words: Sequence[Token]) -> Read:
-        """Read a context and the words of a reply behind it."""
+        """Read a context and the tokens of the reply that follows it."""
         places = [] if opened is None else [layout.place_of(opened, opened.turn_start + n) for n in range(len(words))]
         reply = [Placed(place, word.id) for place, word in zip(places, words, strict=True)]
         if self._attentive:
             return self._read_with_attention(layout, reply, words)
-        # State that left the context is kept, so that nothing is decoded twice.
+        # The engine keeps the state of tokens that have left the context, so nothing is decoded twice.
         unknown = {*layout.placed, *reply} - self._known
         self._known |= unknown
         return Read(len(unknown), None)
@@ -70,12 +70,12 @@ class Reader:
 
 
 def behind(placed: Sequence[Placed], tokens: Sequence[Token]) -> list[Placed]:
-    """A context that goes on with these tokens."""
+    """Return the context continued with these tokens."""
     first = placed[-1].position + 1 if placed else 0
     return [*placed, *(Placed(first + place, token.id) for place, token in enumerate(tokens))]
 
 
 def expectation(context: LlamaContext, tokens: Sequence[Placed], answer: Sequence[Token], *, clean: bool) -> float:
-    """The mean logarithm of the probability of the answer's tokens behind these tokens."""
+    """Return the mean log probability of the answer's tokens after these tokens."""
     context.sync(tokens, clean=clean)
     return float(context.log_probabilities([token.id for token in answer]).mean())

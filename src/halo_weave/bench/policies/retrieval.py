@@ -1,4 +1,4 @@
-"""Contexts without a window: what the search finds, and as a ceiling all that fits around the evidence."""
+"""Contexts without a window: search results alone, and as a ceiling everything that fits around the evidence."""
 
 from collections.abc import Collection, Iterator, Sequence
 from datetime import timedelta
@@ -16,11 +16,11 @@ from halo_weave.weave.context import Context, LiveChunk
 from halo_weave.weave.layout import Layout, lay_out
 
 NOTHING_LIVES = Keeping("newest", returns=True, is_restrained=False)
-"""A window that no chat passed through has only what returns."""
+"""For a window that no chat has passed through: it holds only what returns."""
 
 
 class Situation(NamedTuple):
-    """What stands before a question: its tokens, the chunks among them, and whether they open the question's turn."""
+    """The context before a question: its tokens, the chunks among them, and whether they open the question's turn."""
 
     placed: list[Placed]
     keys: frozenset[ChunkKey]
@@ -32,13 +32,13 @@ class Situation(NamedTuple):
 
 
 def in_order_of_time(empty: PolicyWindow, text: str) -> Situation:
-    """What our own resurrection brings back into an empty context of the whole budget."""
+    """Return what our own resurrection brings back into an empty context with the whole budget."""
     with empty.asked(text) as layout:
         return Situation.of(layout)
 
 
 def appended(window: Window, memory: StreamMemory, text: str, budget: int) -> Situation:
-    """The chunks that the search finds, best first, in the user's own message before the question."""
+    """Put the chunks that search finds, best first, into the user's message before the question."""
     frames, separator = window.life.frames, window.engine.tokenize("\n")
     tokens: list[Token] = [*frames.beginning, *frames.opening("user", utc_now(), follows_gap=False)]
     keys: list[ChunkKey] = []
@@ -51,7 +51,7 @@ def appended(window: Window, memory: StreamMemory, text: str, budget: int) -> Si
 
 
 def decoded_per_exchange(chat: StreamedChat, situations: Sequence[Situation], frame_tokens: int) -> float:
-    """What a chat costs whose context is made anew for each message, as the beginning that stays need not be read."""
+    """Return the cost of a chat whose context is rebuilt for each message; an unchanged beginning is not read again."""
     decoded, held = 0, list[int]()
     turns = list(exchanges(chat.tail))
     for (message, reply), situation in zip(turns, situations, strict=True):
@@ -64,7 +64,7 @@ def decoded_per_exchange(chat: StreamedChat, situations: Sequence[Situation], fr
 
 
 class Ceiling:
-    """A whole conversation where it fits; otherwise the evidence and what was said nearest to it, as far as it fits."""
+    """The whole conversation if it fits; otherwise the evidence and as many of the nearest turns as fit."""
 
     def __init__(self, window: Window, chat: StreamedChat) -> None:
         self._window = window
@@ -91,7 +91,7 @@ class Ceiling:
         return Situation.of(layout)
 
     def _cost(self, members: Sequence[LiveChunk]) -> int:
-        """At most; it may stand behind a gap, and be dated."""
+        """Return an upper bound, as if the turn followed a gap and carried a date."""
         frames, role, time = self._window.life.frames, members[0].key.role, members[0].time
         framed = len(frames.opening(role, time, follows_gap=True)) + len(frames.closing(role, time, follows_gap=True))
         return framed + sum(len(chunk.tokens) for chunk in members)

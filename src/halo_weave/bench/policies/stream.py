@@ -1,8 +1,7 @@
-"""The stream that all policies live through: one memory of all conversations, and the last part of each as a chat.
+"""The stream that all policies go through: one memory of all conversations, and the last part of each as a chat.
 
-The heads of all conversations come first, then their last parts one after another. What the memory holds when a
-conversation's questions are asked is all that stands before the end of its last part; the last parts that follow are
-not there yet.
+The heads of all conversations come first, then their last parts one after another. When a conversation's questions are
+asked, the memory holds everything up to the end of its last part, but none of the last parts that follow.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -27,11 +26,11 @@ from halo_weave.records.tokens import Token
 from halo_weave.weave.living import TurnKey, turn_of
 
 _MORE_HITS = 4
-"""Times as many are found as asked for, since some of them are not there yet."""
+"""Search for this many times as many hits as requested, because some lie in the future of the stream."""
 
 
 class StreamedTurn(NamedTuple):
-    """A turn of the last part of a conversation."""
+    """A turn in the last part of a conversation."""
 
     text: str
     chunks: tuple[Chunk, ...]
@@ -46,19 +45,19 @@ class StreamedTurn(NamedTuple):
 
 
 class AskedQuestion(NamedTuple):
-    """A question, by its number in the file, with the chunks that hold its answer and how many tokens they have."""
+    """A question, its number in the file, and the chunks that hold its answer with their token counts."""
 
     number: int
     question: Question
     evidence: Mapping[ChunkKey, int]
 
     def percent_in(self, keys: Collection[ChunkKey]) -> float:
-        """How much of the evidence's tokens is among these chunks."""
+        """Return the percentage of the evidence's tokens in these chunks."""
         return 100 * sum(tokens for key, tokens in self.evidence.items() if key in keys) / sum(self.evidence.values())
 
 
 class StreamedChat(NamedTuple):
-    """`turns` are all turns of the conversation in order, each as its chunks; `end` is the position behind them."""
+    """`turns` lists the chunks of each turn of the conversation in order; `end` is the position after the last."""
 
     name: str
     turns: list[list[ChunkKey]]
@@ -68,9 +67,9 @@ class StreamedChat(NamedTuple):
 
 
 class StreamMemory(Memory):
-    """A memory of the whole stream in which only what stands before `until` is there.
+    """A memory of the whole stream that shows only what precedes position `until`.
 
-    Nothing changes in it once it is written, so each text is searched once, and each chunk read and held once.
+    It does not change once written, so each search, chunk and token list is cached.
     """
 
     until = 0
@@ -90,7 +89,7 @@ class StreamMemory(Memory):
         return self._found[asked]
 
     def get_ready(self, text: str) -> None:
-        """The first search has the words indexed in the background; what is found must not depend on how far it is."""
+        """Wait until the first search has built the word index in the background, so that hits do not depend on it."""
         self.search(text)
         assert isinstance(self.store, SqliteStore)
         self.store.wait_until_indexed()
@@ -123,7 +122,7 @@ def open_stream_memory(folder: Path, settings: Settings, notify: Progress) -> St
 def remember(
     memory: StreamMemory, engine: LlamaEngine, conversations: Conversations, replayed: int, notify: Progress
 ) -> list[StreamedChat]:
-    """Write the stream, and give the chats with `replayed` tokens at least of each conversation as its last part."""
+    """Write the stream. Return the chats; each one's last part has at least `replayed` tokens."""
     parts = {name: _split(turns, engine, replayed) for name, turns in by_conversation(conversations.turns).items()}
     heads = [turn for head, _ in parts.values() for turn in head]
     tails = [turn for _, tail in parts.values() for turn in tail]
@@ -141,7 +140,7 @@ def remember(
 
 
 def _split(turns: Sequence[Turn], engine: LlamaEngine, replayed: int) -> tuple[Sequence[Turn], Sequence[Turn]]:
-    """Head and last part, which begins with a user's turn."""
+    """Split into head and last part; the last part begins with a user's turn."""
     start, tokens = len(turns), 0
     while start and (tokens < replayed or turns[start].role != "user"):
         start -= 1

@@ -1,8 +1,8 @@
-"""A window under a policy: the product's own pruning and resurrection, with another idea of what is dim.
+"""A window under a policy: the product's own pruning and resurrection, with a different ranking of chunks.
 
-All policies differ only in what they think of a chunk and in whether anything returns. The turns of a chat pass through
-the window as they were said; the model reads the replies as if it wrote them. Message and reply stand on top of the
-budget, for all alike, as far as the model can see so much at once.
+Policies differ only in how they rank chunks and in whether anything returns. The turns of a chat pass through the
+window unchanged; the model reads the replies as if it wrote them. For all policies, message and reply come on top of
+the budget, as far as the model's context allows.
 """
 
 import random
@@ -35,17 +35,20 @@ _HEAVY = ScorerSettings(scorer="cumulative")
 
 
 def _heavy_scorer() -> Cumulative:
-    """Attention summed up without fading or regard to distance, as in H2O (arXiv:2306.14048)."""
+    """Return a scorer that sums attention without decay or distance weighting, as in H2O (arXiv:2306.14048)."""
     return Cumulative(_HEAVY.sink, half_life=1_000_000, half_weight_distance=0)
 
 
 _SPARE = 256
-"""For the system prompt and the frames of turns."""
+"""Tokens reserved for the system prompt and the frames of turns."""
 
 
 class Keeping(NamedTuple):
-    """What a policy keeps; if nothing returns, what lives may fill the whole budget. One that is not restrained fills
-    the room with the best that is found."""
+    """What a policy keeps.
+
+    If nothing returns, living chunks may fill the whole budget. An unrestrained policy fills the free space with the
+    best hits.
+    """
 
     kept: KeptFirst
     returns: bool
@@ -53,7 +56,7 @@ class Keeping(NamedTuple):
 
 
 class _Reviver(Reviver):
-    """All chunks have the model's own tokens, and each is read and unpacked once."""
+    """A reviver for chunks that all have the model's own tokens; each chunk is read and unpacked once."""
 
     def __init__(self, memory: StreamMemory, window: Window) -> None:
         super().__init__(memory, window.engine, window.scorer)
@@ -100,7 +103,7 @@ class PolicyWindow:
         self.decoded = 0
 
     def live_through(self) -> None:
-        """Let the chat's last part pass; the memory then holds all that stands before its end."""
+        """Pass the chat's last part through the window. Afterwards the memory shows everything before its end."""
         for message, reply in exchanges([said for said in self._chat.tail if self._can_take(said)]):
             self._exchange(message, reply)
         self._memory.until = self._chat.end
@@ -108,9 +111,9 @@ class PolicyWindow:
 
     @contextmanager
     def asked(self, text: str, share: float | None = None) -> Iterator[Layout]:
-        """The context in which a question would be answered, for as long as it is looked at.
+        """Yield the context in which a question would be answered, and restore the window afterwards.
 
-        With a `share`, what lives gives way until it fills no more than that of the budget.
+        With a `share`, living chunks are first buried until they fill no more than that share of the budget.
         """
         life, before = self.window.life, list(self.window.life.context)
         living, standing, arrivals = {chunk.key for chunk in before}, dict(self._standing), self._arrivals
@@ -133,7 +136,7 @@ class PolicyWindow:
             self._standing, self._arrivals = standing, arrivals
 
     def gives_way_to(self, share: float) -> bool:
-        """Whether that `share` makes a difference to a question."""
+        """Return whether this `share` makes a difference to a question."""
         return self.window.life.size() > self._tokens_of(share)
 
     def close(self) -> None:
@@ -143,7 +146,7 @@ class PolicyWindow:
         return max(1, int(share * self.budget))
 
     def _can_take(self, said: StreamedTurn) -> bool:
-        """A window refuses what would leave no room for an answer; it is in the memory all the same."""
+        """Return whether the turn fits. A window refuses one that leaves no room for an answer; the memory has it."""
         return sum(chunk.token_count for chunk in said.chunks) <= (self.window.usable_tokens - _SPARE) // 2
 
     def _exchange(self, message: StreamedTurn | None, reply: StreamedTurn | None) -> None:
@@ -170,14 +173,14 @@ class PolicyWindow:
         self._leave_only(current, self._living)
 
     def _return_for(self, text: str, before: int) -> list[BurialRecord]:
-        """Bring back what the product would, into the room that there is; gives the graves that are empty now."""
+        """Resurrect what the product would into the free space. Return the burials that this removed from the log."""
         life = self.window.life
         room = self.budget - life.size()
         while self._keeping.returns and room > 0:
             plan = plan_recall(self.window, text, room, before, is_restrained=self._keeping.is_restrained)
             raised = life.burial_log.among(revival.key for revival in plan.revivals)
             life.revive(plan)
-            # Dates at gaps are no part of the plan.
+            # The plan does not count dates at gaps, so the result may be too large.
             if life.size() <= self.budget or not plan.revivals:
                 return list(raised.values())
             room -= life.size() - self.budget
@@ -188,7 +191,7 @@ class PolicyWindow:
         return []
 
     def _leave_only(self, current: frozenset[TurnKey], tokens: int) -> None:
-        """Bury what the policy thinks least of until no more than these tokens live."""
+        """Bury the chunks that the policy ranks lowest until at most `tokens` tokens live."""
         life = self.window.life
         self._judge()
         life.hold(current | self._recent() if self._keeping.kept == "heavy" else current)
@@ -207,13 +210,13 @@ class PolicyWindow:
             chunk.shine(self._standing[chunk.key])
 
     def _recent(self) -> frozenset[TurnKey]:
-        """The newest exchanges that fill half of the budget, which H2O keeps in any case."""
+        """Return the newest exchanges up to half of the budget, which H2O always keeps."""
         life = self.window.life
         return newest_exchanges(life.living(()), self.budget // 2 - len(life.frames.beginning))
 
 
 def exchanges(tail: Sequence[StreamedTurn]) -> Iterator[tuple[StreamedTurn | None, StreamedTurn | None]]:
-    """Messages with their replies; either may be missing, where somebody spoke twice."""
+    """Pair messages with their replies; either is None where one side spoke twice in a row."""
     message: StreamedTurn | None = None
     for said in tail:
         if said.turn.role == "user":

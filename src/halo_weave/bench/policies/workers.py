@@ -1,6 +1,6 @@
-"""Measuring one job after another in this process, or several at once in processes with a model each.
+"""Runs jobs one after another in this process, or in parallel in processes with a model each.
 
-A small model gains little from a second thread, since what it reads at once is short; a second process has all of it.
+A small model gains little from a second thread, because it reads short texts; a second process uses a core fully.
 """
 
 import multiprocessing
@@ -28,7 +28,7 @@ _FOLDER_PREFIX = "halo-bench-"
 
 
 class PolicyRun(NamedTuple):
-    """The ceiling's budget is 0. `puts` says whether questions are put to the model itself."""
+    """A job. The ceiling's budget is 0. `puts` tells whether questions are put to the model itself."""
 
     conversation: str
     policy: str
@@ -40,7 +40,7 @@ class PolicyRun(NamedTuple):
 
 
 class WorkerStream(NamedTuple):
-    """All that a process needs to know of what is asked; `sampled` are the questions for the model itself."""
+    """What a worker process needs to know; `sampled` are the numbers of the questions put to the model itself."""
 
     settings: Settings
     chats: Sequence[StreamedChat]
@@ -48,7 +48,7 @@ class WorkerStream(NamedTuple):
 
 
 def with_own_threads(settings: Settings, processes: int) -> Settings:
-    """Settings that name the threads of each process's model."""
+    """Return settings with the number of threads for each process's model."""
     threads = settings.engine.threads or max(1, default_threads() // processes)
     return msgspec.structs.replace(settings, engine=msgspec.structs.replace(settings.engine, threads=threads))
 
@@ -63,7 +63,7 @@ def measured(
     processes: int,
     on_progress: Progress,
 ) -> Iterator[tuple[PolicyRun, FoundEvidence]]:
-    """What was found for each job, as it comes."""
+    """Yield each job with its result as soon as it is done."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_FOLDER_PREFIX)))
         stream = WorkerStream(settings, _remembered(folder, settings, conversations, replayed, on_progress), sampled)
@@ -71,7 +71,7 @@ def measured(
             asking = _open(folder, stream, stack)
             yield from ((job, asking.found(*job)) for job in jobs)
             return
-        # A process that was forked would share the locks of threads that it does not have.
+        # Spawn rather than fork: a fork would inherit locks held by threads that it does not have.
         pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start, (folder, stream))
         try:
             futures = {pool.submit(_work, job): job for job in jobs}
@@ -98,14 +98,14 @@ def _open(folder: Path, stream: WorkerStream, stack: ExitStack) -> Asking:
     engine = stack.enter_context(closing(LlamaEngine(settings.engine)))
     memory = stack.enter_context(closing(open_stream_memory(folder, settings, lambda _: None)))
     memory.get_ready(next(said.text for chat in chats for said in chat.tail))
-    # With flash attention, what is expected would depend on the number of threads; and h has none.
+    # No flash attention: with it, likelihoods would depend on the number of threads, and Halo Weave's context has none.
     reading = engine.open_context(attention=None, flash_attention=False)
     workshop = Workshop(engine, memory, settings.window, reading)
     return Asking(workshop, {chat.name: chat for chat in chats}, sampled)
 
 
 _asking: Asking
-"""Of a process that was started to measure."""
+"""Set in each worker process."""
 
 
 def _start(folder: Path, stream: WorkerStream) -> None:
@@ -115,7 +115,7 @@ def _start(folder: Path, stream: WorkerStream) -> None:
 
 
 def _end_with_parent() -> None:
-    """A process that was killed cannot tell those it started."""
+    """Exit when the parent does, because a killed parent cannot stop its workers."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

@@ -1,1 +1,1 @@
-"""`bench restraint`: how little returns for messages that need nothing, and how soon the model answers them."""
+"""`bench restraint`: how little returns for messages that need no memory, and how soon the model answers them."""

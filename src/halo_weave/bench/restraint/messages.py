@@ -1,4 +1,4 @@
-"""Messages that need nothing from anybody's past, by language and kind."""
+"""Messages that need nothing from the past, by language and kind."""
 
 MESSAGES: dict[str, dict[str, tuple[str, ...]]] = {
     "en": {

@@ -1,4 +1,4 @@
-"""`halo-weave bench restraint`: what returns for messages that need nothing, and what a greeting waits for.
+"""`halo-weave bench restraint`: what returns for messages that need no memory, and how long a greeting takes.
 
 Everything is measured in a new window of a memory that holds all conversations of the data.
 """
@@ -90,7 +90,7 @@ def _hub(folder: Path, settings: Settings, engine: Engine) -> Iterator[Hub]:
 
 
 def _returned(hub: Hub) -> list[tuple[str, str, int]]:
-    """Language, kind and returned tokens of each message; nothing is written, so that none finds another."""
+    """Return each message's language, kind and returned tokens. Nothing is written, so none finds another."""
     window = hub.open("nothing needed")
     longest, cap = _WINDOW.generation.max_tokens, _WINDOW.weave.resurrection_cap
     budget = universal_budget(window.usable_tokens, window.life.size(), 0, longest, cap=cap)
@@ -103,7 +103,7 @@ def _returned(hub: Hub) -> list[tuple[str, str, int]]:
 
 
 def _first_token_s(original: Path, copy: Path, settings: Settings, engine: Engine) -> float:
-    """In a copy, so that one greeting does not find another."""
+    """Time a greeting in a copy of the memory, so that one greeting does not find another."""
     shutil.copytree(original, copy)
     try:
         with _hub(copy, settings, engine) as hub:

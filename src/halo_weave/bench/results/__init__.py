@@ -1,1 +1,1 @@
-"""`bench results`: saved figures as the page docs/results.md and the table of the README."""
+"""`bench results`: turns saved figures into the page docs/results.md and the table in the README."""

@@ -1,7 +1,8 @@
-"""Result files, and the page that is made of them. Figures are never copied by hand.
+"""Result files, and the page generated from them, so that no figure is copied by hand.
 
-`bench NAME --save FOLDER` writes a result file. Also what `bench NAME --json` printed is one, if its name begins with
-the bench's, as in `recall-locomo.json`; it records no date, machine or versions, and the page says so.
+`bench NAME --save FOLDER` writes a result file. The output of `bench NAME --json` also counts as one if its file name
+starts with the benchmark's name, as in `recall-locomo.json`. It records no date, machine or versions, and the page says
+so.
 """
 
 import os
@@ -39,7 +40,7 @@ class ResultFile(msgspec.Struct, frozen=True):
 
 
 class Result(NamedTuple):
-    """`about` is what of several results of one bench this is, such as the data's name."""
+    """`about` tells apart several results of one benchmark, for example by the name of the data."""
 
     bench: str
     about: str
@@ -52,7 +53,7 @@ class Result(NamedTuple):
 
 
 def save(folder: Path, bench: str, words: Sequence[str], figures: Mapping[str, Any], data: Path | None) -> Path:
-    """Write a result file; `words` are those of the command line."""
+    """Write a result file; `words` are the arguments of the command line."""
     path = folder / (f"{bench}-{_name_of(data)}.json" if data else f"{bench}.json")
     origin = Origin(_command(words), datetime.now(UTC).date().isoformat(), _machine(), _versions())
     content = msgspec.json.format(msgspec.json.encode(ResultFile(dict(figures), origin)))
@@ -65,25 +66,25 @@ def save(folder: Path, bench: str, words: Sequence[str], figures: Mapping[str, A
 
 
 def load(folder: Path) -> list[Result]:
-    """All results of a folder, in the order of `BENCHES`."""
+    """Load all results of a folder, in the order of `BENCHES`."""
     found = []
     for path in sorted(folder.glob("*.json")):
         bench, _, about = path.stem.partition("-")
         if bench not in BENCHES:
             raise InputError(f"{path} does not start with the name of a benchmark: {', '.join(BENCHES)}.")
         pictures = sorted(one.name for one in folder.glob(f"{path.stem}.*") if one.suffix in (".png", ".svg"))
-        # One of the two is enough.
+        # A plot may exist as both PNG and SVG; one is enough.
         found.append(Result(bench, about, _read(path), tuple(pictures[:1])))
     return sorted(found, key=lambda result: (BENCHES.index(result.bench), result.about))
 
 
 def page(results: Sequence[Result], pictures_from: str = "results") -> str:
-    """The whole page, in Markdown."""
+    """Return the whole page in Markdown."""
     return "\n".join(_page(results, pictures_from)).rstrip() + "\n"
 
 
 def headline(results: Sequence[Result]) -> str:
-    """The table for those who look only once, in Markdown."""
+    """Return the table of the main figures in Markdown."""
     measured: dict[str, list[str]] = {}
     for result in results:
         for what, value in _headlines(result):
@@ -95,7 +96,7 @@ def headline(results: Sequence[Result]) -> str:
 
 
 def with_headline(text: str, table: str, where: str) -> str:
-    """A text with the table between its two marks."""
+    """Return the text with the table between its two marks."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
@@ -104,7 +105,7 @@ def with_headline(text: str, table: str, where: str) -> str:
 
 
 def make(folder: Path, page_path: Path, readme: Path) -> list[Result]:
-    """Write the page, and the table into the readme; gives what they were made of."""
+    """Write the page, and the table into the README. Return the results that were used."""
     results = load(folder)
     try:
         text = with_headline(readme.read_text(encoding="utf-8"), headline(results), str(readme))
@@ -147,7 +148,7 @@ def _origin_in_words(origin: Origin | None) -> str:
 
 
 class _Headline(NamedTuple):
-    """`path` leads to the figure; `unit` stands behind it."""
+    """`path` leads to the figure in the results; `unit` follows it."""
 
     what: str
     path: tuple[str, ...]
@@ -186,7 +187,7 @@ _HEADLINES: dict[str, tuple[_Headline, ...]] = {
 
 
 def _headlines(result: Result) -> Iterator[tuple[str, str]]:
-    """What was measured, and what came out, as far as it is there."""
+    """Yield a label and a value for each main figure that the result contains."""
     for one in _HEADLINES.get(result.bench, ()):
         value: Any = result.file.figures
         for name in one.path:
@@ -214,7 +215,7 @@ def _name_of(data: Path) -> str:
 
 
 def _command(words: Sequence[str]) -> str:
-    """What to type for the same, with the names of files alone."""
+    """Return the command to repeat the run, with file names but no folders."""
     left = list(words)
     if "--save" in left:
         place = left.index("--save")

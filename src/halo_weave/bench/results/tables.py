@@ -1,4 +1,4 @@
-"""The tables of the results page: one for each bench that needs its own, and a plain list for all others."""
+"""The tables of the results page: special ones for benchmarks that need them, a plain list for all others."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from halo_weave.bench.policies.figures import TITLES
 
 
 def in_words(value: Any, ends: Sequence[float] | None = None) -> str:
-    """A figure as people read it, with its interval if there is one."""
+    """Format a figure for people, with its interval if there is one."""
     if value is None:
         return "–"
     if _is_sure(value):
@@ -27,7 +27,7 @@ def tables_of(bench: str, figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _plain(figures: Mapping[str, Any], name: str = "figure") -> Iterator[str]:
-    """All figures that are numbers or words, then a table for each group of them."""
+    """Yield a table of all plain values, then one for each group of figures."""
     intervals = figures.get("intervals") or {}
     yield from _table(
         (name, "value"), ((f"`{key}`", in_words(figures[key], intervals.get(key))) for key in _values(figures))
@@ -41,7 +41,7 @@ def _plain(figures: Mapping[str, Any], name: str = "figure") -> Iterator[str]:
 
 
 def _values(figures: Mapping[str, Any]) -> list[str]:
-    """What can stand in a table: numbers, words, and means with the ends of their intervals."""
+    """Return the names of values that fit into a table cell: numbers, text, and means with their intervals."""
     return [name for name, value in figures.items() if not isinstance(value, Mapping | list | tuple) or _is_sure(value)]
 
 
@@ -54,7 +54,7 @@ def _groups(figures: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def _grid(name: str, members: Mapping[str, Mapping[str, Any]], around: Mapping[str, Any]) -> Iterator[str]:
-    """Members of a group as rows, their figures as columns; intervals are their own, or named `around` them."""
+    """Yield members as rows and figures as columns. Intervals come from the member itself, or else from `around`."""
     columns = list(dict.fromkeys(column for one in members.values() for column in _values(one)))
     rows = []
     for member, one in members.items():

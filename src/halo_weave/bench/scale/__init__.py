@@ -1,1 +1,1 @@
-"""`bench scale`: the memory with up to a million made-up chunks, measured in processes of their own."""
+"""`bench scale`: measures the memory with up to a million made-up chunks, in separate processes."""

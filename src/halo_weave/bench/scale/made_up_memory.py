@@ -1,7 +1,7 @@
-"""A memory as large as a lifetime, made up and kept, so that measuring does not wait for it twice.
+"""A memory the size of a lifetime, made up once and cached for later runs.
 
-It is written through the store as any other: turns of user and assistant, over years. Texts and vectors are each as
-real ones are (see `made_up_words` and `made_up_vectors`), but a text and its vector have nothing to do with each other.
+It is written through the store like any other: turns of user and assistant, over years. Texts and vectors each resemble
+real ones (see `made_up_words` and `made_up_vectors`), but a text and its vector are unrelated.
 """
 
 import re
@@ -48,7 +48,7 @@ _YEARS = timedelta(days=14 * 365)
 
 
 class About(msgspec.Struct, frozen=True):
-    """What was made; `form` tells whether it would be made so today."""
+    """How the memory was made; it is made again if `form` no longer matches."""
 
     form: str
     embedder: str
@@ -57,7 +57,7 @@ class About(msgspec.Struct, frozen=True):
 
 
 class MadeUpMemory:
-    """`questions` are spans of its texts; `question_vectors` are those of real sentences that no chunk comes from."""
+    """`questions` are excerpts of its texts; `question_vectors` are of real sentences that no chunk comes from."""
 
     def __init__(self, folder: Path, about: About) -> None:
         self.folder = folder
@@ -68,7 +68,7 @@ class MadeUpMemory:
 
 
 def made_up_memory(parent: Path, chunks: int, embedder: Embedder, on_progress: Progress) -> MadeUpMemory:
-    """The one that is in the folder `parent` already, or a new one, with all index files that search uses."""
+    """Return the cached memory in the folder `parent`, or make one, with all index files that search uses."""
     folder = parent / str(chunks)
     about = _about(folder)
     if about is None or (about.form, about.embedder) != (_form(), embedder.name):
@@ -86,7 +86,7 @@ def made_up_memory(parent: Path, chunks: int, embedder: Embedder, on_progress: P
 
 
 def _form() -> str:
-    """Of the store's tables as well: a memory in development is not brought from one form to the next."""
+    """Return the form, which includes the store's tables, because an outdated made-up memory is not migrated."""
     return f"{_VERSION}-{zlib.crc32(''.join(MIGRATIONS).encode()):08x}"
 
 
@@ -129,7 +129,7 @@ def _make(folder: Path, count: int, embedder: Embedder, on_progress: Progress) -
 
 
 def _real_texts(count: int) -> tuple[list[str], list[str]]:
-    """Paragraphs and sentences of Python's own reference, and other sentences of the length of questions."""
+    """Return paragraphs and sentences of Python's own reference, and other sentences as long as questions."""
     paragraphs = [" ".join(part.split()) for text in topics.values() for part in text.split("\n\n")]
     paragraphs = list(dict.fromkeys(part for part in paragraphs if len(part) > _CHARACTERS_EMBEDDED // 3))
     sentences = [sentence for part in paragraphs for sentence in re.split(r"(?<=[.!?]) ", part)]
@@ -184,7 +184,7 @@ def _build_indexes(memory: MadeUpMemory, embedder: Embedder, on_progress: Progre
     try:
         on_progress(f"{memory.folder.name} chunks: waiting for the index files")
         index.wait_until_built()
-        store.search_words(memory.questions[0].split(), 1)  # whoever never searches needs no word index
+        store.search_words(memory.questions[0].split(), 1)  # the first search builds the word index
         store.wait_until_indexed()
     finally:
         index.close()

@@ -1,9 +1,9 @@
-"""Vectors that nobody embedded, but that lie as those of real texts do.
+"""Made-up vectors that are distributed like the embeddings of real texts.
 
-A made-up vector starts at a real one and takes a step among its neighbours: a sum of the differences to the nearest
-real vectors, each with a random weight, and a smaller sum of the same kind over all principal directions. So the steps
-have the local covariance, clusters stay clusters, and the spectrum is the real one. How far the steps go is fitted:
-the median cosine to the nearest neighbour among so many made-up vectors must be that among as many real ones.
+A made-up vector starts at a real one and takes a random step: a sum of the differences to the nearest real vectors,
+each with a random weight, plus a smaller sum of the same kind over all principal directions. The steps therefore have
+the local covariance, clusters stay clusters, and the spectrum matches the real one. The step length is fitted so that
+the median cosine to the nearest neighbour is the same among made-up vectors as among an equal number of real ones.
 """
 
 from typing import NamedTuple
@@ -21,8 +21,11 @@ _COMPARED = 1000
 
 
 class Spread(NamedTuple):
-    """What tells made-up vectors from real ones, if anything does: quartiles of the cosines to the nearest neighbour
-    and to any other, and how many directions the vectors really use."""
+    """Statistics for comparing made-up vectors with real ones.
+
+    They are the quartiles of the cosines to the nearest neighbour and to any other vector, and the effective number of
+    directions in use.
+    """
 
     nearest: tuple[float, float, float]
     any: tuple[float, float, float]
@@ -30,7 +33,7 @@ class Spread(NamedTuple):
 
 
 class MadeUpVectors:
-    """The same ones for the same `real` vectors and seed."""
+    """A generator that always gives the same vectors for the same `real` vectors and seed."""
 
     def __init__(self, real: Vectors, seed: int = 1) -> None:
         self._real = real
@@ -58,7 +61,7 @@ class MadeUpVectors:
         return _unit(starts + step * (local + _SHARE_OF_ALL_DIRECTIONS * anywhere))
 
     def _fitted_step(self) -> float:
-        """By halving: the farther the steps, the less alike are the nearest."""
+        """Find the step length by bisection: the longer the step, the lower the cosine to the nearest neighbour."""
         count = min(_COMPARED, len(self._real))
         wanted = np.median(_nearest_cosines(self._real[:count]))
         shortest, longest = _SHORTEST_STEP, _LONGEST_STEP

@@ -1,8 +1,8 @@
-"""Texts that nobody wrote, but whose words are as common, as rare and as repeated as those of real ones.
+"""Made-up texts whose words are as common, as rare and as repetitive as those of real ones.
 
-The words are those of the embedding model's vocabulary, which lists them from common to rare, and behind them
-compounds of two, since a lifetime has more words than a vocabulary. How often each comes follows Zipf's law as
-Mandelbrot put it. A conversation has words of its own that come back, as real ones do.
+The words come from the embedding model's vocabulary, which lists them from common to rare. Compounds of two words
+follow, because a lifetime has more words than a vocabulary. Word frequencies follow the Zipf–Mandelbrot law. Each
+conversation repeats some words of its own, as real ones do.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _WORDS_OF_SENTENCE = 14
 
 
 class MadeUpWords:
-    """Each word is tokenized at most once, with the space before it: a million texts would take hours otherwise."""
+    """Each word is tokenized at most once, with its preceding space: a million texts would take hours otherwise."""
 
     def __init__(self, words: Sequence[str], vocabulary: ModelVocabulary) -> None:
         self._words = words
@@ -33,7 +33,7 @@ class MadeUpWords:
         self._up_to = np.cumsum(shares / shares.sum())
 
     def topic(self, random: np.random.Generator) -> NDArray[np.int64]:
-        """Words that a conversation comes back to: none of the commonest."""
+        """Return the words that a conversation keeps using, without the most common ones."""
         ranks = np.exp(random.uniform(np.log(_COMMON_RANKS), np.log(len(self._words)), _TOPIC_WORDS))
         return np.minimum(ranks.astype(np.int64), len(self._words) - 1)
 

@@ -1,6 +1,6 @@
-"""A process of its own for what can only be measured in one: opening, the memory it takes, and reserving beside others.
+"""A separate process for figures that need one: opening, memory use, and reserving in parallel with others.
 
-It takes a task as a line of JSON and answers with its figures as another.
+It reads a task as a line of JSON and answers with its figures as another.
 """
 
 import sys
@@ -9,7 +9,7 @@ import time
 
 def main() -> None:
     started = time.perf_counter()
-    # Here, so that it can be said how long it takes.
+    # Imported here to measure how long the import takes.
     from halo_weave.bench.scale.tasks import run_task
 
     import_s = time.perf_counter() - started

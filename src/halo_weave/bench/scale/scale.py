@@ -1,7 +1,7 @@
-"""Does the memory stay quick when it is as large as a lifetime?
+"""Does the memory stay quick when it is the size of a lifetime?
 
-Memories of made-up chunks are made once and kept. What is measured is measured in processes of their own that do
-nothing else, and what the search finds is held against a comparison with all vectors there are.
+Made-up memories are made once and cached. Each measurement runs in a process of its own. The recall of search is
+measured against an exhaustive comparison with all vectors.
 """
 
 import subprocess
@@ -72,7 +72,7 @@ def measure(
         exact = exact_nearest(store, embedder_name, memory.question_vectors, NEAREST)
     on_progress(f"{memory.folder.name} chunks: reserving by {RESERVING_PROCESSES} processes")
     return {
-        # The question's vector does not depend on the memory's size; what it takes to make it is told as well.
+        # Embedding the question does not depend on the memory's size, so search is reported without and with it.
         **_percentiles("search_ms", searched.search_embedded_ms),
         **_percentiles("search_with_embedding_ms", searched.search_ms),
         **_percentiles("nearest_ms", searched.nearest_ms),
@@ -87,7 +87,7 @@ def measure(
 
 
 def exact_nearest(store: Store, embedder: str, queries: Vectors, limit: int) -> list[list[int]]:
-    """The ids of the chunks whose vectors are closest to each query, by comparing it with all of them."""
+    """Return the ids of the chunks nearest to each query, by comparing it with all vectors."""
     best = [Nearest(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))] * len(queries)
     read_up_to = 0
     while len((changes := store.vectors_since(embedder, read_up_to)).ids) or len(changes.removed):
@@ -100,7 +100,7 @@ def exact_nearest(store: Store, embedder: str, queries: Vectors, limit: int) -> 
 
 
 def overlap(found: Sequence[Sequence[int]], expected: Sequence[Sequence[int]]) -> float:
-    """The mean share of what was to be found."""
+    """Return the mean share of expected ids that were found."""
     return float(np.mean([len({*some} & {*all_}) / len(all_) for some, all_ in zip(found, expected, strict=True)]))
 
 
@@ -120,7 +120,7 @@ def _reserve_per_s(database: Path) -> float:
 
 
 class _Probe:
-    """A process that does a task."""
+    """A process that runs one task."""
 
     def __init__(self, task: SearchTask | ReserveTask) -> None:
         self._process = subprocess.Popen(
@@ -149,7 +149,7 @@ class _Probe:
         return line
 
     def close(self) -> None:
-        """Once it has answered it ends by itself."""
+        """Kill the process; one that has answered ends by itself anyway."""
         self._process.kill()
         self._process.communicate()
 

@@ -1,4 +1,4 @@
-"""What the processes of the scale measurement do."""
+"""The tasks that the processes of `bench scale` run."""
 
 import time
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _RESTORED_RUNS, _RUN_TOKENS, _RESTORES = 20, 500, 20
 
 
 class SearchTask(msgspec.Struct, frozen=True, tag=True):
-    """`tokens` stand at the positions from 0 on; `wanted` is how many nearest chunks are looked for."""
+    """The memory's `tokens` tokens start at position 0; `wanted` is the number of nearest chunks to search for."""
 
     database: str
     embedder: EmbedderSettings
@@ -38,7 +38,7 @@ class ReserveTask(msgspec.Struct, frozen=True, tag=True):
 
 
 class SearchFigures(msgspec.Struct, frozen=True):
-    """Times of every question in milliseconds, and the chunks nearest to every vector."""
+    """The time of each question in milliseconds, and the chunks nearest to each vector."""
 
     import_s: float
     open_s: float
@@ -96,7 +96,7 @@ def _search(task: SearchTask, import_s: float) -> SearchFigures:
 
 
 def _restore_ms(store: SqliteStore, tokens: int, seed: int) -> float:
-    """For a window of runs of tokens from different times."""
+    """Time loading a window that consists of runs of tokens from different times."""
     run = min(_RUN_TOKENS, tokens // (2 * _RESTORED_RUNS))
     starts = np.random.default_rng(seed).choice(tokens // run, _RESTORED_RUNS, replace=False) * run
     positions = [position for start in starts.tolist() for position in range(start, start + run)]
@@ -104,7 +104,7 @@ def _restore_ms(store: SqliteStore, tokens: int, seed: int) -> float:
 
 
 def _reserve(task: ReserveTask, source: BinaryIO, target: BinaryIO) -> ReserveFigures:
-    """Says when it is ready, and begins when it is told to."""
+    """Report when ready, then wait for the signal to start."""
     with closing(SqliteStore(Path(task.database))) as store:
         store.reserve(1)
         target.write(READY)
@@ -124,7 +124,7 @@ def _milliseconds(do: Callable[..., object], *arguments: object) -> float:
 
 
 def _peak_megabytes() -> float:
-    """The most memory that this process ever had, with what it touched of mapped files."""
+    """Return the peak resident memory of this process, including touched pages of mapped files."""
     status = Path("/proc/self/status")
     if status.exists():
         (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))

@@ -1,1 +1,1 @@
-"""`halo-weave chat`: the loop, its slash commands, and how a reply is shown while it comes."""
+"""`halo-weave chat`: the loop, its slash commands, and the display of a streaming reply."""

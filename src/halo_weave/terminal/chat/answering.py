@@ -1,4 +1,4 @@
-"""A reply that is shown while it comes, and can be stopped."""
+"""Generate a reply in a worker thread, show it as it streams in, and stop it on Ctrl-C."""
 
 import signal
 import threading
@@ -16,17 +16,17 @@ _LOOK_EVERY_S = 0.1
 
 
 class Answering(Protocol):
-    """Work on a reply that a cancellation ends."""
+    """Work on a reply that a cancellation can end."""
 
     def __call__(self, window: Window, *, cancellation: Cancellation) -> Reply: ...
 
 
 def answer(window: Window, showing: Showing, work: Answering) -> bool:
-    """Let the window work on a reply and show it; True if Ctrl-C stopped it.
+    """Run `work` in the window and show the reply. Return True if Ctrl-C stopped it.
 
-    The work is done in another thread: the engine calls back into Python from C, where an exception would be lost, and
-    signals only ever reach the main thread, which thus stays out of the engine. On Windows a signal is only noticed
-    between waits, so none may be endless.
+    The work runs in another thread. The engine calls back into Python from C, where an exception would be lost, and
+    only the main thread receives signals, so the main thread stays out of the engine. On Windows a signal is noticed
+    only between waits, so every wait has a timeout.
     """
     worker = _Worker(window, work)
     showing.told.clear()
@@ -35,7 +35,8 @@ def answer(window: Window, showing: Showing, work: Answering) -> bool:
         try:
             while worker.is_alive():
                 showing.show_new(_LOOK_EVERY_S)
-                # Cancelled here and not in the handler, which might interrupt the very locks that this takes.
+                # Cancel here rather than in the signal handler, which may interrupt code that holds the locks `cancel`
+                # takes.
                 if interrupts:
                     worker.cancellation.cancel()
             showing.show_new(0)
@@ -66,7 +67,7 @@ class _Worker(threading.Thread):
 
 @contextmanager
 def counting_interrupts() -> Iterator[list[int]]:
-    """Ctrl-C is only counted."""
+    """Count Ctrl-C instead of raising KeyboardInterrupt."""
     counted: list[int] = []
 
     def count(number: int, _frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""`halo-weave chat`: talk in a window, in the terminal, or over a pipe with one message per line."""
+"""`halo-weave chat`: chat in a window, in a terminal or over a pipe with one message per line."""
 
 import sys
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ def welcome(facts: ModelFacts, *, is_bundled: bool) -> str:
 
 @contextmanager
 def _embedded(memory: Memory) -> Iterator[None]:
-    """Chunks get their vectors while the chat goes on; at its end nobody waits long for the last ones."""
+    """Embed chunks in the background during the chat. At the end, wait only briefly for the last ones."""
     memory.embed_missing_later()
     yield
     if memory.wait_embedded(_QUIET_WAIT_S):

@@ -1,4 +1,4 @@
-"""Commands of a chat about chunks: pin, unpin, resurrect, delete, undo."""
+"""Chat commands that act on chunks: pin, unpin, resurrect, delete, undo."""
 
 from collections.abc import Sequence
 
@@ -29,7 +29,7 @@ def unpin(chat: OpenChat, argument: str) -> None:
 
 
 def resurrect(chat: OpenChat, argument: str) -> None:
-    """A chunk may come along as the anchor of one before it."""
+    """Resurrect chunks, skipping any that an earlier one has already brought back as its anchor."""
     chunks = _chunks(chat.memory, argument)
     keys = [chunk.key for chunk in chunks if not chunk.deleted] or [chunk.key for chunk in chunks]
     dormant = [key for key in keys if key not in chat.window.life.context] or keys
@@ -39,7 +39,7 @@ def resurrect(chat: OpenChat, argument: str) -> None:
 
 
 def delete(chat: OpenChat, argument: str) -> None:
-    """The newest answer hands its question back, to be changed and sent again."""
+    """Delete chunks. Deleting the newest answer puts its question back into the prompt, to edit and send again."""
     chunks = _chunks(chat.memory, argument)
     keys = [chunk.key for chunk in chunks if not chunk.deleted] or [chunk.key for chunk in chunks]
     gone: list[ChunkKey] = []
@@ -66,13 +66,13 @@ def undo(chat: OpenChat, _argument: str) -> None:
 
 
 def _living(chat: OpenChat, argument: str) -> list[ChunkKey]:
-    """All of them if none lives, for the action to say so."""
+    """Return the living chunks at an address, or all of them if none lives, so that the action reports the error."""
     keys = [chunk.key for chunk in _chunks(chat.memory, argument)]
     return [key for key in keys if key in chat.window.life.context] or keys
 
 
 def _chunks(memory: Memory, argument: str) -> Sequence[Chunk]:
-    """Of TURN or TURN:CHUNK; a role behind it is only needed where both have chunks of that name."""
+    """Return the chunks at TURN or TURN:CHUNK. A role after it is needed only if several roles have chunks there."""
     place, _, role = argument.partition(" ")
     if role and role not in ROLES:
         raise InputError(f"{role!r} is not a role; write TURN:CHUNK and optionally a role, such as 12:0 or 12:0 user.")

@@ -1,4 +1,4 @@
-"""The commands of a chat: what is typed behind a slash."""
+"""The slash commands of a chat."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ _Run = Callable[[OpenChat, str], None]
 
 
 class Command(NamedTuple):
-    """`takes_text` may have several lines; of what takes none of them, a message of several lines is no command."""
+    """A slash command. A text of several lines calls it only if `takes_text` is True; otherwise it is a message."""
 
     argument: str
     help: str
@@ -37,7 +37,7 @@ class SlashCall(NamedTuple):
 
 
 def called(text: str) -> SlashCall | None:
-    """The command that a text is, known or not; None if it is to be said."""
+    """Return the command that a text calls, known or unknown, or None if the text is a message to send."""
     match = _COMMAND.fullmatch(text)
     if match is None:
         return None
@@ -74,7 +74,7 @@ def _system(chat: OpenChat, argument: str) -> None:
 
 
 def _edit(chat: OpenChat, argument: str) -> None:
-    """Without a text, the question comes to the prompt to be changed."""
+    """Edit the newest question. Without a text, put it into the prompt for editing."""
     newest = chat.window.newest
     if newest is None:
         raise InputError(f"The window {chat.window.name} has no question to edit.")
@@ -85,7 +85,7 @@ def _edit(chat: OpenChat, argument: str) -> None:
 
 
 def _correct(chat: OpenChat, argument: str) -> None:
-    """Without a text, the reply comes to the prompt to be changed."""
+    """Edit the newest reply. Without a text, put it into the prompt for editing."""
     newest = chat.window.newest
     if newest is None:
         raise InputError(f"The window {chat.window.name} has no reply to correct.")

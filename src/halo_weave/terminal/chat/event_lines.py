@@ -1,4 +1,4 @@
-"""What happened in a window beside the reply, in a few short lines."""
+"""Window events other than the reply itself, as short lines."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ _ENDINGS = {
 
 
 def event_in_words(event: Event, *, is_typed: bool) -> Iterator[str]:
-    """Lines for a person; what comes and goes in the context is only told to somebody who types."""
+    """Yield lines for a person. Changes of the context are reported only in an interactive chat, not over a pipe."""
     if event.kind == "notice":
         yield event.data["text"]
     if not is_typed:
@@ -29,7 +29,7 @@ def event_in_words(event: Event, *, is_typed: bool) -> Iterator[str]:
 
 
 def ending_in_words(ending: str, *, has_words: bool) -> str | None:
-    """Why a reply ended, if it did not just end."""
+    """Explain why a reply ended, or return None if it ended normally."""
     if has_words:
         return _ENDINGS.get(ending)
     if ending == "stopped":
@@ -38,7 +38,7 @@ def ending_in_words(ending: str, *, has_words: bool) -> str | None:
 
 
 def _chunks_in_words(verb: str, chunks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Those first that say why by themselves; the anchors that came along are only counted."""
+    """Describe the first few chunks that have a reason of their own, and only count the others, such as anchors."""
     telling = [chunk for chunk in chunks if chunk["code"] != "anchor"][:_SHOWN_CHUNKS]
     for chunk in telling:
         key, words = chunk["key"], first_words("".join(chunk.get("pieces", ())))

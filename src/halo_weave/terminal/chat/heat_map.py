@@ -1,4 +1,4 @@
-"""The living context as a heat map: each token coloured by how bright it is among all that live."""
+"""The living context as a heat map: each token is coloured by how its brightness ranks among all living tokens."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -13,11 +13,11 @@ from halo_weave.weave.context import LiveChunk
 
 RESET, _DIM = "\x1b[0m", "\x1b[2m"
 MARKS = "▁▂▃▄▅▆▇█"
-"""For terminals without colours: each stands before the words of its level."""
+"""Marks for terminals without colours: each precedes the text of its level, dimmest first."""
 
 
 class _Shade(NamedTuple):
-    """Two of the 256 colours of a terminal."""
+    """Two of a terminal's 256 colours."""
 
     foreground: int
     background: int
@@ -33,9 +33,9 @@ _SHADES = tuple(
 
 
 def heat_map(chunks: Sequence[LiveChunk], buried: Sequence[int], *, has_colours: bool) -> Iterator[str]:
-    """Lines: what the levels mean, then each chunk under its name, and how many were buried where they are missing.
+    """Yield a legend, then each chunk under its name, with the number of buried chunks in each gap.
 
-    `buried` says how many before each chunk, and behind the last.
+    `buried` holds the number of buried chunks before each chunk, and after the last.
     """
     brightness = np.concatenate([chunk.brightness for chunk in chunks]) if chunks else np.empty(0, dtype=np.float32)
     if chunks:
@@ -51,7 +51,7 @@ def heat_map(chunks: Sequence[LiveChunk], buried: Sequence[int], *, has_colours:
 
 
 def levels(brightness: NDArray[np.float32]) -> NDArray[np.int64]:
-    """From 0 for the dimmest eighth of all tokens to 7 for the brightest; equals share the brighter level."""
+    """Return a level per token, from 0 for the dimmest eighth to 7 for the brightest; ties get the brighter level."""
     if not len(brightness):
         return np.empty(0, dtype=np.int64)
     edges = np.quantile(brightness, np.arange(1, len(MARKS)) / len(MARKS))
@@ -59,7 +59,7 @@ def levels(brightness: NDArray[np.float32]) -> NDArray[np.int64]:
 
 
 def shaded(pieces: Sequence[str], piece_levels: Sequence[int], *, has_colours: bool) -> str:
-    """Text whose neighbours of one level share a colour, or a mark; a colour never runs on past a line's end."""
+    """Return text in which each run of one level has one colour or mark. A colour always ends with its line."""
     runs = []
     for level, run in groupby(zip(piece_levels, pieces, strict=True), key=lambda pair: pair[0]):
         text = output.harmless("".join(piece for _, piece in run))

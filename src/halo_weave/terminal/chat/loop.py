@@ -1,4 +1,4 @@
-"""The loop of a chat: each message is answered, each command obeyed."""
+"""The chat loop: answers each message and runs each command."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -12,7 +12,7 @@ from halo_weave.terminal.chat.open_chat import OpenChat
 
 
 def converse(chat: OpenChat, messages: Iterable[str]) -> None:
-    """Answer each message. Somebody who types is told of an error and goes on; over a pipe the error ends the chat."""
+    """Answer each message. An interactive chat reports an error and continues; over a pipe an error ends the chat."""
     for message in messages:
         text = message.encode("utf-8", "replace").decode("utf-8").rstrip()
         if not text:
@@ -41,7 +41,7 @@ def _obey(chat: OpenChat, called: SlashCall) -> None:
     elif command.is_reply:
         command.run(chat, called.argument)
     else:
-        # What changes a window should not be left half done; a Ctrl-C waits until it is over.
+        # Delay Ctrl-C until the command is done, so that no change to a window is left half finished.
         with counting_interrupts() as interrupts:
             command.run(chat, called.argument)
         if interrupts and not chat.is_typed:

@@ -1,4 +1,4 @@
-"""A chat in one window at a time: what its loop and its commands share."""
+"""The state that the chat loop and its commands share: a chat with one open window at a time."""
 
 from datetime import datetime
 
@@ -14,7 +14,7 @@ from halo_weave.terminal.chunk_lines import counted, local_time
 
 
 class OpenChat:
-    """`draft` is what the prompt begins with next; `deletions` are what can be taken back, the latest last."""
+    """`draft` pre-fills the next prompt; `deletions` are those that /undo can revert, newest last."""
 
     def __init__(self, hub: Hub, memory: Memory, notices: PendingNotices, name: str, *, is_typed: bool) -> None:
         self.hub = hub
@@ -26,9 +26,9 @@ class OpenChat:
         self._look_into(hub.open(name))
 
     def switch_to(self, name: str) -> None:
-        """One window is open at a time: each takes the room of a context in the model's memory.
+        """Open a window and close the previous one, because each takes up a context in the model's memory.
 
-        The same one is opened anew, which helps if another program has changed it.
+        The current window is reopened if named, which helps after another program has changed it.
         """
         listed = {one.name: one.id for one in self.hub.windows()}
         if self.window.id in (name, listed.get(name)):
@@ -42,9 +42,9 @@ class OpenChat:
             self.hub.close_window(before)
 
     def answer(self, work: Answering, said: str = "") -> None:
-        """Show a reply as it comes; what was said and could not be kept comes back to the prompt.
+        """Show a reply as it streams in. If the message could not be saved, put it back into the prompt.
 
-        Over a pipe, where nobody could go on, Ctrl-C ends the chat too.
+        Over a pipe, where nobody can continue, Ctrl-C also ends the chat.
         """
         try:
             is_interrupted = answer(self.window, self.showing, work)
@@ -58,7 +58,7 @@ class OpenChat:
             raise KeyboardInterrupt
 
     def take_over(self) -> None:
-        """A window that reflects on its own is stopped: somebody has begun to speak."""
+        """Stop a window that is reflecting on its own, because the user has sent something."""
         if self.window.doing:
             self.window.stop()
             self.window.wait_until_idle()
@@ -76,7 +76,7 @@ class OpenChat:
 
 
 def window_in_words(window: Window) -> str:
-    """What somebody comes back to."""
+    """Summarise a window for someone who returns to it."""
     if not window.messages and not len(window.life.context):
         return f"New window {window.name}."
     living = counted(len(window.life.context), "chunk")

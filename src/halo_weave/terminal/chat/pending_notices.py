@@ -1,4 +1,4 @@
-"""Words about the conversation from other threads, which wait until they do not fall into anything."""
+"""A queue for notices from other threads, so that they do not interrupt a reply or the prompt."""
 
 import queue
 
@@ -6,7 +6,7 @@ from halo_weave.terminal import output
 
 
 class PendingNotices:
-    """`tell` may be called from any thread; only the main thread shows."""
+    """Any thread may call `tell`; only the main thread may call `show`."""
 
     def __init__(self) -> None:
         self._waiting: queue.SimpleQueue[str] = queue.SimpleQueue()

@@ -1,4 +1,4 @@
-"""Typing: a prompt with history, messages of several lines, and Ctrl-C."""
+"""The prompt: history, messages of several lines, and Ctrl-C."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ def prompt_session() -> PromptSession[str]:
 
 
 def typed_messages(session: PromptSession[str], take_draft: Callable[[], str]) -> Iterator[str]:
-    """What is typed, until somebody leaves; a draft stands there already, to be changed and sent."""
+    """Yield typed messages until the user exits. A draft pre-fills the prompt."""
     was_interrupted = False
     while True:
         try:
@@ -52,7 +52,7 @@ def history(folder: Path) -> History:
 
 
 class _OptionalHistory(FileHistory):
-    """A disk that is full or read-only must not end a conversation."""
+    """A history that ignores write errors: a full or read-only disk must not end a conversation."""
 
     def store_string(self, string: str) -> None:
         with contextlib.suppress(OSError):

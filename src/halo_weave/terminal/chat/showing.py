@@ -1,4 +1,4 @@
-"""A window's events as they come: the reply to stdout, what happens beside it to stderr and never into its text."""
+"""Shows a window's events: the reply on stdout, everything else on stderr and never in the middle of the reply."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from halo_weave.terminal.chat.status_line import status_line
 
 
 class Showing:
-    """Follows one window from where it is; `show_new` is called again and again while something is done in it."""
+    """Follows one window's events. The caller polls `show_new` while the window works."""
 
     def __init__(self, window: Window, notices: PendingNotices, *, is_typed: bool) -> None:
         self._window = window
@@ -23,16 +23,16 @@ class Showing:
         self._has_words = False
         self._buried = self._resurrected = 0
         self.told: set[str] = set()
-        """The kinds of events that were shown since this was cleared."""
+        """The kinds of events shown since this set was last cleared."""
         self.latest_stats: dict[str, Any] | None = None
 
     def show_new(self, timeout_s: float) -> None:
-        """Show what came since; wait so long for something to come."""
+        """Show new events; wait up to `timeout_s` for the first."""
         for event in self._new_events(timeout_s):
             self._show(event)
 
     def show_aside(self) -> None:
-        """Tell what happened while nobody looked; a reply that came meanwhile is not written out."""
+        """Report events that nobody was watching. A reply among them is mentioned but not printed."""
         for event in self._new_events(0):
             for line in event_in_words(event, is_typed=self._is_typed):
                 self._notices.tell(line)
@@ -41,7 +41,7 @@ class Showing:
         self.finish()
 
     def finish(self) -> None:
-        """End the line of a reply that broke off, and tell what waited."""
+        """End the line of an interrupted reply, and show pending notices."""
         if self._written and not self._written.endswith("\n"):
             output.write_line()
         self._written = ""
@@ -52,7 +52,7 @@ class Showing:
     def _new_events(self, timeout_s: float) -> list[Event]:
         log = self._window.log
         events = log.wait(self._seen, timeout_s)
-        if events is None:  # what reads our output is slow; the end of the reply brings what is missing
+        if events is None:  # our output is read slowly and events were dropped; the end of the reply fills the gap
             self._has_missed = True
             events = log.remembered()
         if events:
@@ -91,7 +91,7 @@ class Showing:
         self._written += text
 
     def _catch_up(self, event: Event) -> None:
-        """What was kept of the reply so far, if some of it was not shown."""
+        """Write the part of the saved reply that was not shown yet."""
         text = "".join(piece for chunk in event.data["chunks"] for piece in chunk["pieces"])
         self._write(text[len(self._written) :])
         if text and not text.endswith("\n"):
@@ -100,7 +100,7 @@ class Showing:
         self._has_words = self._has_words or bool(text)
 
     def _show_tool(self, event: Event) -> None:
-        """The result on lines of its own, coloured where the terminal can."""
+        """Write a tool result on lines of its own, coloured if the terminal supports it."""
         text = "".join(piece for chunk in event.data["chunks"] for piece in chunk["pieces"])
         output.write_marked(text.strip("\n"))
 

@@ -1,13 +1,13 @@
-"""The line under a reply: how full the context is, and what the turn took."""
+"""The status line under a reply: context usage, and the cost of the turn."""
 
 from collections.abc import Mapping
 from typing import Any
 
 
 def status_line(stats: Mapping[str, Any], *, buried: int, resurrected: int) -> str:
-    """`stats` are those of a window's event; `buried` and `resurrected` count the chunks of this turn.
+    """Format the `stats` of a window event; `buried` and `resurrected` count this turn's chunks.
 
-    "read" are tokens that the model had to read because they were new to it.
+    "read" counts the new tokens that the model had to process.
     """
     budget = f"/{stats['budget']:,}" if stats["budget"] else ""
     parts = [
@@ -22,6 +22,6 @@ def status_line(stats: Mapping[str, Any], *, buried: int, resurrected: int) -> s
 
 
 def tokens_per_second(stats: Mapping[str, Any]) -> float | None:
-    """How fast the model wrote once it had begun; None if that cannot be told."""
+    """Return how fast the model wrote after its first token, or None if too little was measured."""
     seconds, steps = stats["reply_s"] - stats["first_token_s"], stats["generated"] - 1
     return steps / seconds if steps > 0 and seconds > 0 else None

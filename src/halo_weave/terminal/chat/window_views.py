@@ -1,4 +1,4 @@
-"""Commands of a chat that only show: windows, the graveyard, what the memory finds, figures, the heat map."""
+"""Chat commands that only show: windows, the graveyard, search hits, statistics, the heat map."""
 
 import os
 import sys
@@ -24,7 +24,7 @@ def windows(chat: OpenChat, _argument: str) -> None:
 
 
 def graveyard(chat: OpenChat, argument: str) -> None:
-    """What was buried last comes first."""
+    """List buried chunks, most recently buried first."""
     if argument and not (argument.isdecimal() and argument.isascii() and len(argument) <= 9):
         raise InputError(f"{argument!r} is not a number; write how many chunks to show, such as /graveyard 20.")
     graves = chat.window.life.burial_log

@@ -1,1 +1,1 @@
-"""Every other command: what can be asked of it (`…_arguments`), and what it does."""
+"""All commands other than chat: their arguments (`…_arguments`) and what they do."""

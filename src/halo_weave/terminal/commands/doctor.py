@@ -1,4 +1,4 @@
-"""`halo-weave doctor`: what was found on this machine, in plain words, and whether a chat can work."""
+"""`halo-weave doctor`: reports, in plain words, what this machine has and whether chat works."""
 
 import contextlib
 import os
@@ -31,7 +31,7 @@ class LibraryFinding(msgspec.Struct, frozen=True):
 
 
 class EngineFinding(msgspec.Struct, frozen=True):
-    """`reply_seconds` is how long the model took for the first token of an answer."""
+    """`reply_seconds` is the time from the request to the end of a one-token answer."""
 
     kind: str
     place: str = ""
@@ -172,7 +172,7 @@ def _with_facts(finding: EngineFinding, engine: Engine) -> EngineFinding:
 
 
 def _seconds_to_reply(engine: Engine) -> float:
-    """A model that opens may still be unable to answer, a server above all; one token tells."""
+    """Time a one-token reply: a model that opens, above all on a server, may still be unable to answer."""
     started = time.perf_counter()
     question = [
         *turns.start_tokens(engine),
@@ -224,7 +224,7 @@ def _engine_in_words(engine: EngineFinding) -> Iterator[str]:
     yield f"Engine: {engine.kind}" + (f", {engine.place}" if engine.place else "")
     if engine.name:
         yield f"Model: {engine.name}, {engine.layers} layers with {engine.heads} heads each"
-        yield f"Context: {engine.usable_context:,} tokens usable, trained with {engine.trained_context:,} trained"
+        yield f"Context: {engine.usable_context:,} tokens usable, trained with {engine.trained_context:,}"
     if engine.abilities is not None:
         yield f"Attention: {_ability_in_words(engine.abilities.attention)}"
         yield f"Editing the context: {_ability_in_words(engine.abilities.editing)}"

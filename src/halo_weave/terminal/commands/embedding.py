@@ -1,4 +1,4 @@
-"""`halo-weave memory reembed`, and embedding after an import: long work that can be stopped and goes on later."""
+"""`halo-weave memory reembed` and embedding after an import: long work that can be stopped and resumed."""
 
 import msgspec
 
@@ -36,7 +36,7 @@ def reembed(settings: Settings, *, as_json: bool) -> int:
 
 
 def embed_missing(memory: Memory) -> tuple[int, int]:
-    """How many chunks were embedded, and how many still are to be."""
+    """Embed the chunks that have no vector. Return how many were embedded and how many are still missing."""
     total = memory.count_missing()
     if total == 0:
         return 0, 0

@@ -1,4 +1,4 @@
-"""`halo-weave memory clear` and `forget`: the only commands that remove something, and therefore ask."""
+"""`halo-weave memory clear` and `forget`: the commands that remove text for good, and so ask for confirmation."""
 
 import sys
 from datetime import datetime
@@ -53,7 +53,8 @@ def forget(settings: Settings, address: Address | None, *, is_agreed: bool, as_j
                 "search for them and forget them as well.",
             ]
             _require_agreement(questions, is_agreed=is_agreed)
-            # Before, so that whoever is stopped in between can forget once more; and after, for what was captured then.
+            # Remove captures before, so that an interrupted run can be repeated while the chunks still exist, and
+            # after, to catch captures made in between.
             captures += _remove_captures(chunks)
             forgotten = memory.forget_all_deleted(ORIGIN) if address is None else memory.forget(keys, ORIGIN)
             captures += _remove_captures(chunks)
@@ -99,7 +100,7 @@ def _remove_captures(chunks: list[Chunk]) -> list[Path]:
 
 
 def _require_agreement(questions: list[str], *, is_agreed: bool) -> None:
-    """InputError unless a person types yes to each; without a terminal there is nobody to ask."""
+    """Raise InputError unless the user answers yes to each question; without a terminal nobody can be asked."""
     if is_agreed:
         return
     if not sys.stdin.isatty():
@@ -115,7 +116,7 @@ def _require_agreement(questions: list[str], *, is_agreed: bool) -> None:
 
 
 def _free_name(memory: Path) -> Path:
-    """Beside the memory, with the time in it."""
+    """Return an unused path for a backup beside the memory, with the time in its name."""
     name = f"{memory.stem}-before-clear-{datetime.now().astimezone():%Y-%m-%d-%H%M%S}"
     path = memory.with_name(f"{name}{memory.suffix}")
     number = 2

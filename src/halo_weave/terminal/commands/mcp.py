@@ -1,4 +1,4 @@
-"""`halo-weave mcp`: the memory for another assistant, over stdin and stdout."""
+"""`halo-weave mcp`: serves the memory to another assistant over stdin and stdout."""
 
 import logging
 import sys
@@ -12,7 +12,7 @@ _EMBEDDED_WITHIN_S = 5.0
 
 
 def run(settings: Settings) -> int:
-    """Until the assistant closes its end. Complaints go to stderr, which assistants show in their logs."""
+    """Serve until the assistant closes its end. Warnings go to stderr, which assistants show in their logs."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="halo-weave mcp: %(message)s")
     with (
         opened_memory(settings, may_be_new=True) as memory,

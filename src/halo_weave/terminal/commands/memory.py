@@ -1,4 +1,4 @@
-"""`halo-weave memory`: what is in the memory, found, shown, deleted, copied and checked."""
+"""`halo-weave memory`: searches, shows, deletes, backs up and checks what the memory holds."""
 
 from collections.abc import Collection, Iterator
 from datetime import datetime
@@ -40,7 +40,7 @@ _NOTHING = Stats(
 
 
 def stats(settings: Settings, *, as_json: bool) -> int:
-    """A memory that is not there yet is an empty one, and is not made for this."""
+    """Show statistics. A missing memory counts as empty and is not created."""
     if settings.memory.file.exists():
         with opened_memory(settings) as memory:
             found, serving, missing = memory.stats(), memory.serving_embedder(), memory.count_missing()
@@ -124,7 +124,7 @@ def backup(settings: Settings, file: Path, *, as_json: bool) -> int:
 
 
 def verify(settings: Settings, *, as_json: bool) -> int:
-    """1 if something is wrong."""
+    """Check the memory. Return 1 if anything is wrong."""
     with opened_memory(settings) as memory:
         findings = memory.store.verify()
         chunks = memory.stats().chunks if not findings else 0

@@ -1,4 +1,4 @@
-"""What can be asked of `halo-weave memory`, `export` and `import`."""
+"""Arguments of `halo-weave memory`, `export` and `import`."""
 
 import argparse
 from collections.abc import Callable
@@ -122,7 +122,7 @@ def _address(text: str) -> Address:
 
 
 def _time(text: str) -> datetime:
-    """A time without a zone is one of this machine's."""
+    """Parse a date or time; without a time zone it is local time."""
     try:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""How the memory is, for `halo-weave doctor`: its file, its vectors and its index."""
+"""The state of the memory for `halo-weave doctor`: its file, vectors and index."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -30,7 +30,7 @@ class MemoryFinding(msgspec.Struct, frozen=True):
 
 
 def examine_memory(settings: Settings) -> MemoryFinding:
-    """Looks only: a memory that is not there is not made."""
+    """Examine the memory without creating a missing one."""
     path = settings.memory.file
     finding = MemoryFinding(str(path), path.exists())
     if not finding.exists:

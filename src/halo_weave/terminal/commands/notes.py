@@ -1,4 +1,4 @@
-"""`halo-weave notes`: the notes read with jq, changed, and taken back."""
+"""`halo-weave notes`: reads the notes with jq, changes them and undoes changes."""
 
 import sys
 from collections.abc import Iterator

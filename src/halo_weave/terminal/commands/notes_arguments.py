@@ -1,4 +1,4 @@
-"""What can be asked of `halo-weave notes`."""
+"""Arguments of `halo-weave notes`."""
 
 import argparse
 from collections.abc import Callable

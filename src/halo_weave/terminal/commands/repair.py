@@ -1,4 +1,4 @@
-"""`halo-weave memory repair` and `damaged`: damaged rows are set aside, and what was set aside is shown."""
+"""`halo-weave memory repair` and `damaged`: sets damaged rows aside, and lists the rows that were set aside."""
 
 from collections.abc import Iterator
 from typing import Any

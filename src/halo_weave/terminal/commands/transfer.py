@@ -33,7 +33,7 @@ def export(settings: Settings, file: Path, *, overwrite: bool, skip_damaged: boo
 
 
 def bring_in(settings: Settings, file: Path, *, as_json: bool) -> int:
-    """What was imported stays if embedding it is stopped or fails."""
+    """Import a file, then embed its chunks. The import is kept even if embedding is stopped or fails."""
     with opened_memory(settings, may_be_new=True) as memory:
         with ProgressLine("chunks") as line:
             imported = import_file(memory.store, file, progress=_shown_on(line))

@@ -1,4 +1,4 @@
-"""`halo-weave tree`: the memory tree shown, searched and changed."""
+"""`halo-weave tree`: shows, searches and changes the memory tree."""
 
 import sys
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What can be asked of `halo-weave tree`."""
+"""Arguments of `halo-weave tree`."""
 
 import argparse
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Entries of the memory tree for people and for programs."""
+"""Formats memory-tree entries as lines for people and as JSON for programs."""
 
 from collections.abc import Iterator
 from typing import Any

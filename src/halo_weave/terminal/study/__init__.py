@@ -1,4 +1,4 @@
-"""`halo-weave study`: a captured conversation as one page that opens by itself."""
+"""`halo-weave study`: draws a captured conversation as one self-contained page."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from halo_weave.weave.captured import Captured
 
 
 def run(capture: Path, out: Path | None) -> int:
-    """Draw a capture into a file, beside the capture unless told otherwise."""
+    """Draw a capture into a file; by default it is placed beside the capture."""
     target = out or capture.with_name(f"{capture.resolve().name}.html")
     studied = collect(Captured(capture))
     try:

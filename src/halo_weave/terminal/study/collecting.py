@@ -1,6 +1,6 @@
-"""From a capture to what is drawn: the chunks, when they lived, how bright they were, and who looked at them.
+"""Collects from a capture what the page draws: chunks, when they lived, their brightness, and attention between them.
 
-Time is counted in steps of the model. Brightness is known as each reply begins; attention with every step.
+Time is counted in steps of the model. Brightness is known at the start of each reply, attention at every step.
 """
 
 from bisect import bisect_left
@@ -18,7 +18,7 @@ Shares = NDArray[np.float32]
 
 @dataclass
 class Mark:
-    """Something that happened to a chunk, before the step of this number."""
+    """An event that happened to a chunk just before step `step`."""
 
     step: int
     kind: str
@@ -27,7 +27,7 @@ class Mark:
 
 @dataclass
 class StudiedChunk:
-    """`lives` are the steps from when and until when it lived; the last is open until it ends."""
+    """`lives` holds the (start, end) steps of each life; the end of the last is None while the chunk lives."""
 
     name: str
     role: str
@@ -37,7 +37,7 @@ class StudiedChunk:
     lives: list[tuple[int, int | None]] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     peaks: dict[int, float] = field(default_factory=dict)
-    """Its peak brightness, by the step before which it was noted."""
+    """Peak brightness, keyed by the step before which it was recorded."""
 
     @property
     def is_living(self) -> bool:
@@ -56,7 +56,7 @@ class StudiedChunk:
 
 @dataclass
 class StudiedReply:
-    """The steps from `first` up to `end`, and the text that they wrote."""
+    """The steps from `first` up to, but not including, `end`, and the text that they wrote."""
 
     first: int
     end: int
@@ -65,7 +65,7 @@ class StudiedReply:
 
 @dataclass
 class Studied:
-    """`attention` has a row for each step and a column for each chunk; what is left of 1 went to frames and prompt."""
+    """`attention` is steps by chunks; the rest of each row's sum of 1 went to the chat template and system prompt."""
 
     header: CaptureHeader
     chunks: list[StudiedChunk]
@@ -73,13 +73,14 @@ class Studied:
     steps: list[str]
     attention: Shares
     writers: list[int]
-    """For each step the chunk that it wrote a token of; -1 for none."""
+    """For each step, the index of the chunk that its token belongs to; -1 for none."""
 
 
 class _Step(NamedTuple):
-    """A step of a reply that is not cut into chunks yet.
+    """A step of a reply that has not been cut into chunks yet.
 
-    `own` is what it gave to the first `words` of the words at `positions`, which were written since the model read.
+    `positions` are those of the tokens written since the model read the context. `own` is the attention that this step
+    gave to the first `words` of them.
     """
 
     number: int
@@ -89,7 +90,7 @@ class _Step(NamedTuple):
     own: NDArray[np.float32] | None
 
     def given_to(self, first: int, end: int) -> float:
-        """What it gave to the words at these positions."""
+        """Return the attention that this step gave to positions `first` up to `end`."""
         if self.own is None:
             return 0.0
         start, stop = (bisect_left(self.positions, place, 0, self.words) for place in (first, end))
@@ -183,11 +184,11 @@ class _Collecting:
         there = {name for name, _, _ in self._spans}
         for chunk in self._chunks.values():
             if chunk.is_living and chunk.name not in there:
-                chunk.end(now)  # whatever took it, the model no longer saw it
+                chunk.end(now)  # whatever removed it, the model no longer saw it
         self._replies.append(StudiedReply(now, now, ""))
 
     def _end_reply(self, chunks: list[dict[str, Any]]) -> None:
-        """Now it is known how the reply was cut: its words belong to chunks from their first step on."""
+        """Assign steps to chunks now that the reply has been cut. A chunk lives from the first step that wrote it."""
         for one in chunks:
             chunk = self._known(one)
             first, end = chunk.position, chunk.position + chunk.tokens

@@ -1,7 +1,7 @@
-"""The page of a study: one file with its own script and style, which nothing else on any host is asked for.
+"""Draws the page of a study: one file that contains its script and style and loads nothing else.
 
-What people and models wrote is only ever text: in JSON without an angle bracket, or escaped. The page's policy allows
-its own script alone.
+Text by people and models is never markup: it is either JSON without angle brackets or escaped. The content security
+policy allows only the page's own script and style.
 """
 
 import base64
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from halo_weave.terminal.study.collecting import MOST_COLUMNS, Studied, StudiedChunk
 
 _FINEST = 100_000
-"""Shares of attention are drawn in whole numbers of this part."""
+"""Shares of attention are stored as whole multiples of 1 / _FINEST."""
 
 
 def draw(studied: Studied) -> str:
@@ -108,7 +108,7 @@ def _rows(studied: Studied) -> Iterator[str]:
 
 
 def _data(studied: Studied) -> dict[str, Any]:
-    """Steps are put together into columns, so that a long capture can be drawn too."""
+    """Return the page's data. Steps are grouped into columns so that a long capture can be drawn too."""
     bounds = _bounds(studied)
     return {
         "columns": bounds,
@@ -133,14 +133,14 @@ def _data(studied: Studied) -> dict[str, Any]:
 
 
 def _bounds(studied: Studied) -> list[int]:
-    """The steps at which columns begin, and where the last one ends; no column holds two replies."""
+    """Return the first step of each column, then the end of the last. No column spans two replies."""
     width = max(1, -(-len(studied.steps) // MOST_COLUMNS))
     starts = {start for reply in studied.replies for start in range(reply.first, reply.end, width)}
     return sorted({0, *starts, len(studied.steps)})
 
 
 def _brightness(chunk: StudiedChunk, bounds: list[int]) -> list[int | None]:
-    """What was last noted before the end of each column while it lived."""
+    """Return the latest peak by the start of each column (or else the first one); None where it did not live."""
     noted = sorted(chunk.peaks.items())
     found: list[int | None] = []
     for start, end in pairwise(bounds):
@@ -159,7 +159,7 @@ def _whole(shares: NDArray[np.float64]) -> list[int]:
 
 
 def _looks(studied: Studied) -> list[dict[str, Any]]:
-    """For each chunk that the model wrote, what its steps looked at on average."""
+    """Return, for each chunk that the model wrote, the mean attention that its steps gave to every chunk."""
     writers = np.array(studied.writers, dtype=np.int64)
     return [
         {"by": int(writer), "at": _whole(studied.attention[writers == writer].mean(axis=0, dtype=np.float64))}
