@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from halo_weave.server.http.static import StaticFiles
+from support.folders import PROJECT
 from support.servers.served import Served, served
 
 
@@ -25,6 +26,12 @@ def test_the_page_is_asked_for_anew_and_names_files_that_are_there(server: Serve
         response = server.http.get(file)
         assert response.status_code == 200, file
         assert "immutable" in response.headers["cache-control"]
+
+
+def test_the_page_names_every_module_so_that_the_browser_need_not_find_them_one_by_one(server: Served) -> None:
+    named = set(re.findall(r'<link rel="modulepreload" href="/static/[^/]+/([^"]+)">', server.http.get("/").text))
+    web = PROJECT / "src" / "halo_weave" / "web"
+    assert named == {path.relative_to(web).as_posix() for path in web.rglob("*.js")}
 
 
 def test_files_have_the_type_that_a_browser_demands(server: Served) -> None:

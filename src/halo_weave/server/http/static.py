@@ -65,14 +65,15 @@ class StaticFiles:
 
     def _filled(self, name: str) -> bytes:
         file = self._files.get(name)
-        text = (
-            "<!doctype html><title>Halo Weave</title><p>The page's files are missing; reinstall it."
-            if file is None
-            else ""
-        )
-        text = text or (file.content.decode() if file else "")
-        for name, value in {"static": f"/static/{self.digest}", "digest": self.digest, "version": __version__}.items():
-            text = text.replace("{{" + name + "}}", value)
+        if file is None:
+            return b"<!doctype html><title>Halo Weave</title><p>The page's files are missing; reinstall it."
+        static = f"/static/{self.digest}"
+        # A browser finds out what a module imports only after it has read it; this way it asks for all of them at once.
+        modules = (f'<link rel="modulepreload" href="{static}/{one}">' for one in self._files if one.endswith(".js"))
+        text = file.content.decode()
+        values = {"static": static, "digest": self.digest, "version": __version__, "modules": "\n".join(modules)}
+        for placeholder, value in values.items():
+            text = text.replace("{{" + placeholder + "}}", value)
         return text.encode()
 
 
