@@ -41,9 +41,9 @@ export class WindowRow extends Part {
     this.#title = entry.name;
     this.#isClosable = entry.is_open && !entry.isOnly;
     this.#name.textContent = entry.name;
-    const facts = entry.problem ? "damaged" : `${count(entry.tokens)} tokens in context`;
+    const facts = entry.problem ? "damaged" : `${count(entry.tokens)} tokens`;
     this.#facts.textContent = entry.doing || `${shortTime(entry.saved_at)} · ${facts}`;
-    this.#facts.title = entry.problem;
+    this.#facts.title = entry.problem || `${count(entry.tokens)} tokens in context`;
     this.#marks.replaceChildren(...marks(entry));
     if (entry.isCurrent) this.#open.setAttribute("aria-current", "true");
     else this.#open.removeAttribute("aria-current");
