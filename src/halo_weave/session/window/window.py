@@ -150,7 +150,7 @@ class Window:
 
     @property
     def budget(self) -> int:
-        """Tokens that the context may have between turns; 0 for no limit."""
+        """Tokens that may stay in the context between turns."""
         return self.settings.weave.budget(self.usable_tokens)
 
     @property
