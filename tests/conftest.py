@@ -39,6 +39,7 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     for name in [name for name in os.environ if name.startswith("HALO_")]:
         del os.environ[name]
     os.environ["HALO_HOME"] = str(tmp_path_factory.mktemp("halo-home"))
+    os.environ["HALO_READER_KIND"] = "off"  # tests of the reader turn it on; others need not wait for it
     yield
     os.environ.clear()
     os.environ.update(before)

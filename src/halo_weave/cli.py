@@ -200,6 +200,11 @@ def _add_bench_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     add_json_flag(recall)
     recall.add_argument("--data", type=Path, required=True, metavar="FILE", help="file of conversations with questions")
+    recall.add_argument(
+        "--without",
+        choices=("words", "meaning", "attention"),
+        help="leave one of the search's signals out, to see its worth",
+    )
     recall.add_argument("--details", type=Path, metavar="FILE", help="write one line of JSON per question to this file")
     restraint = add_command(
         benches,
@@ -432,7 +437,7 @@ def _bench_page(settings: "Settings", _: argparse.Namespace, notice: _Notice) ->
 def _bench_recall(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:
     from halo_weave.bench import recall
 
-    return recall.run(settings, arguments.data, notice, details=arguments.details)
+    return recall.run(settings, arguments.data, notice, details=arguments.details, without=arguments.without)
 
 
 def _bench_restraint(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:

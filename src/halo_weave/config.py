@@ -17,6 +17,7 @@ from msgspec import inspect
 
 from halo_weave import paths
 from halo_weave.engine.protocol import GenerationSettings
+from halo_weave.engine.reader.settings import ReaderSettings
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import SettingError
 from halo_weave.former_settings import FORMER_SETTINGS, former_setting_notice
@@ -38,6 +39,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     engine: EngineSettings = EngineSettings()
     generation: GenerationSettings = GenerationSettings()
     embedder: EmbedderSettings = EmbedderSettings()
+    reader: ReaderSettings = ReaderSettings()
     memory: MemorySettings = MemorySettings()
     search: SearchSettings = SearchSettings()
     chat: ChatSettings = ChatSettings()

@@ -8,12 +8,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from halo_weave.bench.cached_reader import CachedReader
 from halo_weave.bench.conversations import Conversations, Question, Turn, read_conversations
 from halo_weave.bench.intervals import interval
 from halo_weave.bench.progress import Progress
@@ -21,8 +22,11 @@ from halo_weave.config import Settings
 from halo_weave.engine.llamacpp.library import load_library
 from halo_weave.engine.llamacpp.model import Model
 from halo_weave.engine.llamacpp.vocabulary import ModelVocabulary
+from halo_weave.memory.attention.index import AttentionIndex
 from halo_weave.memory.embedders.embedder import Embedder, open_embedder
+from halo_weave.memory.embedders.words_alone import WordsAlone
 from halo_weave.memory.embedding.indexing import Indexer
+from halo_weave.memory.memory import open_reader
 from halo_weave.memory.search.search import Hit, MemorySearch
 from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.memory.vectors.index import VectorIndex
@@ -38,12 +42,21 @@ BUDGETS = (512, 1024, 2048)
 FIRST_TURNS = (5, 10, 20)
 _WRITTEN_AT_ONCE = 500
 EvidenceId = tuple[str, str]
+Signal = Literal["words", "meaning", "attention"]
 
 
 def run(
-    settings: Settings, data: Path, on_progress: Progress = lambda _: None, *, details: Path | None = None
+    settings: Settings,
+    data: Path,
+    on_progress: Progress = lambda _: None,
+    *,
+    details: Path | None = None,
+    without: Signal | None = None,
 ) -> dict[str, Any]:
-    """Run the benchmark. `details` is a file for the results of each question, one JSON object per line."""
+    """Run the benchmark. `details` is a file for the results of each question, one JSON object per line.
+
+    `without` leaves one of the search's signals out.
+    """
     conversations = read_conversations(data)
     model = Model(load_library(), bundled_model_path(), vocabulary_only=True)
     embedder = CachedEmbedder(open_embedder(settings.embedder, on_progress), cache_folder() / "bench-embeddings.db")
@@ -53,8 +66,12 @@ def run(
             stream = remember_all(store, conversations.turns, model.vocabulary)
             total = store.stats().chunks
             Indexer(store, embedder).embed_missing(lambda done: on_progress(f"embedding {done} of {total} chunks"))
-            index = VectorIndex(store, embedder.name, embedder.dimensions, Path(folder))
-            search = MemorySearch(store, embedder, index, settings.search)
+            attention = _read_all(settings, store, without, on_progress)
+            asker = WordsAlone() if without == "meaning" else embedder
+            index = VectorIndex(store, asker.name, asker.dimensions, Path(folder))
+            search = MemorySearch(
+                store, asker, index, settings.search, attention=attention, uses_words=without != "words"
+            )
             search.search(conversations.turns[0].text)
             store.wait_until_indexed()
             on_progress(f"asking {len(conversations.questions)} questions")
@@ -62,6 +79,8 @@ def run(
                 answers = ask_all(search, embedder, stream, conversations)
             finally:
                 index.close()
+                if attention is not None:
+                    attention.close()
             if details is not None:
                 details.write_bytes(b"".join(msgspec.json.encode(answer) + b"\n" for answer in answers))
             return figures(answers)
@@ -69,6 +88,17 @@ def run(
             store.close()
             embedder.close()
             model.close()
+
+
+def _read_all(
+    settings: Settings, store: SqliteStore, without: Signal | None, on_progress: Progress
+) -> AttentionIndex | None:
+    if settings.reader.kind == "off" or without == "attention":
+        return None
+    total = store.stats().chunks
+    index = AttentionIndex(store, lambda: CachedReader(open_reader(), cache_folder() / "bench-keys.db"), on_progress)
+    index.read_missing(lambda done: on_progress(f"reading {done} of {total} chunks"))
+    return index
 
 
 class ConversationStream:
@@ -131,6 +161,7 @@ class Answer(msgspec.Struct, frozen=True):
     ranks: dict[str, int | None]
     search_ms: float
     embed_ms: float
+    look_ms: float
 
 
 def ask_all(
@@ -144,7 +175,9 @@ def ask_all(
         started = time.perf_counter()
         vector = embedder.embed_anew([question.text])[0]
         embedded = time.perf_counter()
-        hits = search.search_embedded(question.text, vector, limit=FOUND_AT_MOST)
+        look = search.look(question.text)
+        looked = time.perf_counter()
+        hits = search.search_embedded(question.text, vector, look, limit=FOUND_AT_MOST)
         found = time.perf_counter()
         rank_of = {turn: rank for rank, turn in enumerate(_turns(hits), start=1)}
         answers.append(
@@ -154,8 +187,9 @@ def ask_all(
                 category=question.category,
                 scores=score(hits, set(evidence.values()), stream),
                 ranks={turn_id: rank_of.get(turn) for turn_id, turn in evidence.items()},
-                search_ms=(found - embedded) * 1000,
+                search_ms=(found - looked) * 1000,
                 embed_ms=(embedded - started) * 1000,
+                look_ms=(looked - embedded) * 1000,
             )
         )
     return answers
@@ -169,6 +203,7 @@ def figures(answers: Sequence[Answer]) -> dict[str, Any]:
         "search_ms_p50": float(np.percentile(search_ms, 50)),
         "search_ms_p95": float(np.percentile(search_ms, 95)),
         "embed_ms_p50": float(np.percentile([answer.embed_ms for answer in answers], 50)),
+        "look_ms_p50": float(np.percentile([answer.look_ms for answer in answers], 50)),
         "questions": len(answers),
         "by_category": _by_category(answers),
         "intervals": {name: interval(values) for name, values in scores.items()},

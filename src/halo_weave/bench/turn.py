@@ -57,7 +57,9 @@ def run(settings: Settings, turns: int, notify: Progress, chunks: int) -> TurnBe
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="halo-bench-")))
         _copy_memory(folder, settings, chunks, notify)
         engine = stack.enter_context(closing(open_engine(settings.engine)))
-        memory = stack.enter_context(closing(open_memory(folder / DATABASE, settings.embedder, settings.search)))
+        memory = stack.enter_context(
+            closing(open_memory(folder / DATABASE, settings.embedder, settings.search, settings.reader))
+        )
         hub = Hub(engine, memory, _WINDOW, ChunkSizes(settings.memory.chunk_min_tokens, 0))
         stack.enter_context(closing(hub))
         window = hub.open("bench")

@@ -13,7 +13,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from halo_weave.engine.reader.llama_reader import open_bundled_reader
+from halo_weave.engine.reader.protocol import Reader
+from halo_weave.engine.reader.settings import ReaderSettings
 from halo_weave.errors import EmbedderError, HaloError
+from halo_weave.memory.attention.index import AttentionIndex, OpenReader
+from halo_weave.memory.attention.reading import read_with
 from halo_weave.memory.embedders.choice import EmbedderChoice, Notice
 from halo_weave.memory.embedders.embedder import EmbedderSettings
 from halo_weave.memory.embedders.words_alone import WordsAlone
@@ -31,6 +36,7 @@ from halo_weave.memory.store.tree import TreeStore
 from halo_weave.memory.store.windows import WindowStore
 from halo_weave.memory.vectors.index import EXACT_UP_TO_CHUNKS, vector_file_name
 from halo_weave.memory.vectors.unit import Vectors
+from halo_weave.paths import bundled_model_path, cache_folder
 from halo_weave.records.chunks import AuditEntry, Changed, Chunk, ChunkKey, PlacedToken, Reservation, Stats, Stored
 from halo_weave.records.damage import Repaired
 from halo_weave.records.roles import Role
@@ -38,6 +44,9 @@ from halo_weave.records.roles import Role
 T = TypeVar("T")
 _BATCH = 1000
 _MOST_TOLD = 100
+_ALL_MISSING = 0
+"""Stands for all chunks without keys in the queue for reading; chunk ids begin at 1."""
+_READ_AT_ONCE = 16
 
 
 def no_notice(_: str) -> None:
@@ -48,11 +57,15 @@ def open_memory(
     path: Path,
     embedder: EmbedderSettings | None = None,
     search: SearchSettings | None = None,
+    reader: ReaderSettings | None = None,
     *,
     exact_up_to_chunks: int = EXACT_UP_TO_CHUNKS,
     notice: Notice = no_notice,
 ) -> "Memory":
-    """Open the memory in a file and create the file if it does not exist. The embedder is opened on first use."""
+    """Open the memory in a file and create the file if it does not exist.
+
+    The embedder and the reader are opened on first use. Without settings for it, there is no reader.
+    """
     choice = EmbedderChoice(embedder or EmbedderSettings(), _beside(path, "-embedders.json"), notice)
     return Memory(
         SqliteStore(path),
@@ -61,7 +74,12 @@ def open_memory(
         search or SearchSettings(),
         exact_up_to_chunks=exact_up_to_chunks,
         notice=notice,
+        open_reader=None if reader is None or reader.kind == "off" else open_reader,
     )
+
+
+def open_reader() -> Reader:
+    return open_bundled_reader(bundled_model_path(), cache_folder())
 
 
 def index_folder(path: Path) -> Path:
@@ -81,6 +99,7 @@ class Memory:
         *,
         exact_up_to_chunks: int = EXACT_UP_TO_CHUNKS,
         notice: Notice = no_notice,
+        open_reader: OpenReader | None = None,
     ) -> None:
         self.store = store
         """For those who copy, check or change all of it, as transfer does. Everybody else uses what is below."""
@@ -88,8 +107,13 @@ class Memory:
         self._notice = notice
         self._told: set[str] = set()
         self._choice = choice
-        self._searchers = Searchers(store, choice, index_folder, search, exact_up_to_chunks=exact_up_to_chunks)
+        self._attention = None if open_reader is None else AttentionIndex(store, open_reader, self._tell)
+        self._searchers = Searchers(
+            store, choice, index_folder, search, exact_up_to_chunks=exact_up_to_chunks, attention=self._attention
+        )
         self._queue = EmbeddingQueue(self.embed, lambda error: self._tell(str(error)))
+        self._reading = EmbeddingQueue(self._read_queued, lambda error: self._tell(str(error)), name="reading")
+        self._missing_after = 0
 
     @property
     def window_store(self) -> WindowStore:
@@ -117,18 +141,33 @@ class Memory:
         stored = self.store.chunks_by_ids(ids)
         return self._searchers.serving().indexer.embed_new(stored) if stored else 0
 
+    def read(self, ids: Iterable[int]) -> int:
+        """Let the reader read these chunks and keep their keys; returns how many got keys."""
+        return 0 if self._attention is None else self._attention.read(ids)
+
+    def read_missing(
+        self, on_progress: EmbeddingProgress = lambda _: None, is_stopped: Callable[[], bool] = lambda: False
+    ) -> int:
+        """Read all chunks that the reader has not read. Can be stopped; the next call continues from there."""
+        return 0 if self._attention is None else self._attention.read_missing(on_progress, is_stopped)
+
     def embed_later(self, ids: Iterable[int]) -> None:
-        """Like `embed`, in the background. Failures are reported and retried later."""
+        """Embed and read chunks in the background. Failures are reported and retried later."""
+        ids = list(ids)
         self._queue.add(ids)
+        if self._attention is not None:
+            self._reading.add(ids)
 
     def embed_missing_later(self) -> None:
-        """Queue every chunk that an earlier process left without a vector."""
+        """Queue every chunk that an earlier process left without a vector or without keys."""
         for ids in self._missing():
             self._queue.add(ids)
+        if self._attention is not None:
+            self._reading.add([_ALL_MISSING])
 
     def settle(self) -> list[HaloError]:
-        """Wait for background embedding and return the errors since the last call."""
-        return self._queue.settle()
+        """Wait for background embedding and reading, and return the errors since the last call."""
+        return self._queue.settle() + self._reading.settle()
 
     def wait_embedded(self, timeout_s: float) -> bool:
         """Wait at most this long for background embedding; True if at most later retries are left."""
@@ -172,12 +211,23 @@ class Memory:
         until: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
         mmr_lambda: float | None = None,
+        with_words: bool = False,
     ) -> list[Hit]:
-        """Return the best chunks for a text, best first. Uses words only if the embedder is unavailable."""
+        """Return the best chunks for a text, best first. Uses words only if the embedder is unavailable.
+
+        `with_words` also finds the words that the reader looks at.
+        """
 
         def search_with(searcher: Searcher) -> list[Hit]:
             return searcher.search.search(
-                text, limit=limit, roles=roles, since=since, until=until, metadata=metadata, mmr_lambda=mmr_lambda
+                text,
+                limit=limit,
+                roles=roles,
+                since=since,
+                until=until,
+                metadata=metadata,
+                mmr_lambda=mmr_lambda,
+                with_words=with_words,
             )
 
         if self.store.serving_embedder() is None:
@@ -203,9 +253,9 @@ class Memory:
     def delete(self, keys: Sequence[ChunkKey], origin: str) -> Changed:
         """Hide chunks from word and vector search but keep them in the record.
 
-        Chunks whose embedded text included a deleted chunk are embedded again without it.
+        Chunks that were embedded or read with a deleted chunk are embedded and read again without it.
         """
-        around = self._embedded_with(keys)
+        around = self._indexed_with(keys)
         try:
             # Once before deleting, so that a crash leaves no vector that contains the text, and once after, because
             # another thread or process may have read the text in between.
@@ -213,8 +263,7 @@ class Memory:
             changed = self.store.delete(keys, origin)
             self.store.outdate_vectors(around)
         finally:
-            if self.store.serving_embedder() is not None:
-                self.embed_later(around)
+            self._index_later(around)
         return changed
 
     def undelete(self, keys: Sequence[ChunkKey], origin: str) -> Changed:
@@ -283,7 +332,10 @@ class Memory:
     def close(self) -> None:
         """Close the memory. Chunks still queued for embedding stay without a vector."""
         self._queue.close()
+        self._reading.close()
         self._searchers.close()
+        if self._attention is not None:
+            self._attention.close()
         self.store.close()
 
     def _without_index_files(self, remove: Callable[[], T]) -> T:
@@ -296,6 +348,25 @@ class Memory:
             self._searchers.retire()
             shutil.rmtree(self._index_folder, ignore_errors=True)
 
+    def _index_later(self, ids: list[int]) -> None:
+        if self.store.serving_embedder() is not None:
+            self._queue.add(ids)
+        if self._attention is not None:
+            self._reading.add(ids)
+
+    def _read_queued(self, ids: list[int]) -> None:
+        """Read queued chunks. Chunks left by earlier processes are taken a few at a time, so that new ones go first."""
+        if self._attention is None:
+            return
+        new = [chunk_id for chunk_id in ids if chunk_id != _ALL_MISSING]
+        self._attention.read(new)
+        if len(new) < len(ids):
+            missing = self._attention.ids_without_keys(self._missing_after, _READ_AT_ONCE)
+            self._attention.read(missing)
+            if missing:
+                self._missing_after = missing[-1]
+                self._reading.add([_ALL_MISSING])
+
     def _missing(self) -> Iterable[list[int]]:
         name = self.store.serving_embedder() or WordsAlone.name
         after = 0
@@ -303,11 +374,13 @@ class Memory:
             yield ids
             after = ids[-1]
 
-    def _embedded_with(self, keys: Iterable[ChunkKey]) -> list[int]:
-        """Return the ids of other chunks whose embedded text includes one of these, ignoring keys already deleted."""
+    def _indexed_with(self, keys: Iterable[ChunkKey]) -> list[int]:
+        """Return the ids of other chunks that were embedded or read with one of these. Ignores deleted ones."""
         stored = [self.store.chunk(key) for key in keys]
-        present = {entry.chunk.key for entry in stored if entry is not None and not entry.chunk.deleted}
-        return [entry.id for entry in embedded_with(self.store, present)]
+        present = {entry.chunk.key: entry.id for entry in stored if entry is not None and not entry.chunk.deleted}
+        embedded = [entry.id for entry in embedded_with(self.store, present.keys())]
+        read = [] if self._attention is None else read_with(self.store, present.values())
+        return list(dict.fromkeys([*embedded, *read]))
 
     def _ids(self, keys: Iterable[ChunkKey]) -> list[int]:
         return [stored.id for key in keys if (stored := self.store.chunk(key)) is not None]

@@ -24,7 +24,7 @@ def opened_memory(settings: Settings, *, may_be_new: bool = False, notice: Notic
         raise StoreUnavailable(
             f"No memory found at {path}; start a chat or run `halo-weave import FILE` to create one."
         )
-    memory = open_memory(path, settings.embedder, settings.search, notice=notice)
+    memory = open_memory(path, settings.embedder, settings.search, settings.reader, notice=notice)
     try:
         yield memory
     finally:

@@ -138,7 +138,7 @@ def test_two_processes_at_once_leave_one_good_file(tmp_path: Path, converted: Pa
 
 
 def test_what_an_ended_process_left_is_removed_but_not_what_one_is_writing(tmp_path: Path, converted: Path) -> None:
-    abandoned, current = tmp_path / ".all-minilm-l6-v2-old.part", tmp_path / ".all-minilm-l6-v2-new.part"
+    abandoned, current = tmp_path / ".all-minilm-l6-v2.v1-old.part", tmp_path / ".all-minilm-l6-v2.v1-new.part"
     for path in (abandoned, current):
         path.write_bytes(b"half")
     os.utime(abandoned, (time.time() - 7200, time.time() - 7200))

@@ -293,3 +293,15 @@ def test_the_server_exports_the_rest_if_it_is_asked_to(tmp_path: Path) -> None:
         assert one.http.get("/api/export").status_code == 503
         lines = one.http.get("/api/export?skip_damaged=true").text.splitlines()
         assert json.loads(lines[0])["chunks"] == 1
+
+
+def test_damaged_keys_of_the_reader_are_not_used_and_are_made_again_after_a_repair(store: SqliteStore) -> None:
+    ids = written_texts(store, "one", "two")
+    store.put_keys("reader", {chunk_id: np.full((3, 4), chunk_id, dtype=np.int8) for chunk_id in ids})
+    damage(store, f"UPDATE token_keys SET keys = zeroblob(12) WHERE chunk = {ids[0]}")
+    assert set(store.keys_by_ids("reader", ids, 4)) == {ids[1]}
+    assert store.verify() == [f"The reader's keys of the chunk with id {ids[0]} do not match their checksum."]
+    assert store.repair().vectors == 1
+    assert store.verify() == []
+    assert store.set_aside() == []
+    assert store.ids_without_keys("reader") == [ids[0]]

@@ -67,7 +67,15 @@ def version_before(words: str) -> int:
     return next(number for number, step in enumerate(MIGRATIONS) if words in step)
 
 
+def without_token_keys(connection: sqlite3.Connection) -> None:
+    """Revert to the schema before the reader's keys were stored."""
+    for trigger in ("token_keys_of_changed_chunk", "token_keys_of_removed_chunk"):
+        connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")
+    connection.execute("DROP TABLE IF EXISTS token_keys")
+
+
 def without_totals(connection: sqlite3.Connection) -> None:
+    without_token_keys(connection)
     for kind, name in connection.execute("SELECT type, name FROM sqlite_master WHERE name LIKE '%total%'").fetchall():
         if kind == "trigger":
             connection.execute(f"DROP TRIGGER {name}")

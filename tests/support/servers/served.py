@@ -106,7 +106,8 @@ def served(
     def echo(_: EngineSettings) -> Engine:
         return EchoEngine(replies, step_seconds=step_seconds, context_tokens=context_tokens)
 
-    layers = SettingsLayers({"memory.path": str(folder / "halo.db"), **(overrides or {})}, {}, folder / "config.toml")
+    defaults = {"memory.path": str(folder / "halo.db"), "reader.kind": "off"}
+    layers = SettingsLayers({**defaults, **(overrides or {})}, {}, folder / "config.toml")
     program = Program(layers, open_engine or echo)
     with serving(program, host=host, token=token) as address:
         one = Served(address, program, token)

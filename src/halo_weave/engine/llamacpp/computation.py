@@ -6,11 +6,12 @@ MAIN is the context itself; the others hold work in progress and are empty betwe
 
 import ctypes as ct
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.engine.llamacpp.attention import AttentionTap, Listen
+from halo_weave.engine.llamacpp.attention import Listen
 from halo_weave.engine.llamacpp.layout import FLASH_ATTENTION_AUTO, FLASH_ATTENTION_OFF, Batch
 from halo_weave.engine.llamacpp.model import Model
 from halo_weave.errors import EngineError
@@ -20,9 +21,23 @@ BATCH_TOKENS = 512
 _BEYOND_ALL_PLACES = 2**31 - 2
 
 
+class GraphTap(Protocol):
+    """Sees the nodes of the graph while they are computed. `callback` and `user_data` are the library's."""
+
+    @property
+    def callback(self) -> Any: ...
+
+    @property
+    def user_data(self) -> Any: ...
+
+    def start(self, listen: Listen) -> None: ...
+
+    def finish(self) -> None: ...
+
+
 class Computation:
     def __init__(
-        self, model: Model, *, cells: int, threads: int, tap: AttentionTap | None, flash_attention: bool = False
+        self, model: Model, *, cells: int, threads: int, tap: GraphTap | None, flash_attention: bool = False
     ) -> None:
         self._model = model
         self._c = model.library.c

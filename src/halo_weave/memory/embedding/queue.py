@@ -1,4 +1,4 @@
-"""A queue that embeds chunks in the background, so that writers do not wait for vectors."""
+"""A queue that embeds or reads chunks in the background, so that writers do not wait for vectors or keys."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -9,9 +9,8 @@ from halo_weave.errors import EmbedderError, HaloError
 from halo_weave.system.background import BackgroundThread, count_failure, failure_in_words
 
 EmbedWork = Callable[[list[int]], object]
-"""Embeds chunks by id."""
+"""Embeds or reads chunks by id."""
 AT_ONCE = 64
-_THREAD = "embedding"
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 1.0, 300.0
 _NOW = 0.0
 _MOST_ERRORS = 20
@@ -26,8 +25,14 @@ class EmbeddingQueue:
     """
 
     def __init__(
-        self, work: EmbedWork, on_error: Callable[[HaloError], None], *, first_pause_s: float = _FIRST_PAUSE_S
+        self,
+        work: EmbedWork,
+        on_error: Callable[[HaloError], None],
+        *,
+        name: str = "embedding",
+        first_pause_s: float = _FIRST_PAUSE_S,
     ) -> None:
+        self._name = name
         self._work = work
         self._on_error = on_error
         self._waiting: dict[int, None] = {}
@@ -46,7 +51,7 @@ class EmbeddingQueue:
                 return
             self._waiting.update(dict.fromkeys(ids))
             if self._thread is None:
-                self._thread = BackgroundThread(_THREAD, self._run, restarts=True)
+                self._thread = BackgroundThread(self._name, self._run, restarts=True)
                 self._thread.start()
             self._changed.notify_all()
 
@@ -91,8 +96,8 @@ class EmbeddingQueue:
             self._keep(error)
         except Exception as error:
             self._retry_later(ids)
-            count_failure(_THREAD, error)
-            self._keep(EmbedderError(failure_in_words(_THREAD, error)))
+            count_failure(self._name, error)
+            self._keep(EmbedderError(failure_in_words(self._name, error)))
         else:
             self._retry_failed()
 

@@ -1,5 +1,6 @@
 """The chunks that a search considers: those found by meaning, by words and by named times, and their neighbours."""
 
+import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -100,6 +101,7 @@ class Candidates:
         word_score: float | None,
         *,
         is_wish: bool,
+        attention: float = math.nan,
     ) -> RankingCandidate:
         outline = self._passed[chunk_id]
         return RankingCandidate(
@@ -112,6 +114,7 @@ class Candidates:
             question.names(outline.speaker),
             question.nearness(outline.time),
             is_wish,
+            attention,
         )
 
     def with_neighbours(self, found: Collection[int]) -> list[int]:

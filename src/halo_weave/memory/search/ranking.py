@@ -3,8 +3,8 @@
 People do not repeat names and topics in every sentence: of three words in a question, one chunk may contain one and the
 chunks before it the other two. So each candidate is judged at three scales: alone, with its neighbours, and with the
 part of the conversation around it. The question's words count at all three scales, similarity in meaning at the first
-two. Each value becomes a number of standard deviations above the mean of all candidates, and their weighted sum is the
-score.
+two, the reader's attention at the first. Each value becomes a number of standard deviations above the mean of all
+candidates, and their weighted sum is the score.
 
 Two factors are known before the question. A turn that was split into many chunks spreads one statement over them, so
 each is less likely to be the answer. User chunks get the user boost; a user's lasting wishes get another boost if they
@@ -42,6 +42,7 @@ class Scale(NamedTuple):
 ALONE, CLOSE, NEAR, WIDE = Scale(0, 1.0), Scale(2, 0.5), Scale(4, 0.5), Scale(PART // 2, 1.0)
 _WEIGHTS_OF_WORDS = {ALONE: 0.2, NEAR: 0.4, WIDE: 0.5}
 _WEIGHTS_OF_MEANING = {ALONE: 0.4, CLOSE: 0.4}
+_WEIGHT_OF_ATTENTION = 0.5
 _DILUTION = 1.5
 """The odds of a chunk are divided by the number of chunks in its turn to this power."""
 _SPEAKER, _TIME = 0.8, 2.0
@@ -53,7 +54,8 @@ class RankingCandidate(NamedTuple):
 
     `similarity` and `word_score` are None where that search did not find the chunk. `is_named` says whether the
     question names the speaker. `nearness`, from 0 to 1, is how close the chunk is to a time that the question names.
-    `is_wish` marks one of the wishes closest to the question.
+    `is_wish` marks one of the wishes closest to the question. `attention` is how strongly the question looks at the
+    chunk, NaN if it is unknown.
     """
 
     id: int
@@ -65,6 +67,7 @@ class RankingCandidate(NamedTuple):
     is_named: bool = False
     nearness: float = 0.0
     is_wish: bool = False
+    attention: float = math.nan
 
 
 class Neighbourhood(NamedTuple):
@@ -93,6 +96,7 @@ class Ranked(NamedTuple):
     score: float
     vector_rank: int | None
     word_rank: int | None
+    attention_rank: int | None
 
 
 def around(ids: NDArray[np.int64], scale: Scale) -> NDArray[np.int64]:
@@ -109,7 +113,10 @@ def fused(
         return []
     candidates = sorted(candidates)
     ids = np.array([one.id for one in candidates])
-    scores = _from_surroundings(ids, surroundings)
+    attention = np.array([one.attention for one in candidates])
+    is_read = not np.isnan(attention).all()
+    scores = _from_surroundings(ids, surroundings, words_alone=not is_read)
+    scores += _WEIGHT_OF_ATTENTION * _standardised(attention)
     scores -= _DILUTION * np.log([one.turn_chunks for one in candidates])
     scores += math.log(user_boost) * np.array([one.role == "user" for one in candidates])
     scores += math.log(wish_boost) * np.array([one.is_wish for one in candidates])
@@ -118,8 +125,9 @@ def fused(
     scores = np.round(scores - scores.min(), 9)  # the order of summation changes later digits
     by_vector = _ranks({one.id: one.similarity for one in candidates if one.similarity is not None})
     by_words = _ranks({one.id: one.word_score for one in candidates if one.word_score is not None})
+    by_attention = _ranks({one.id: one.attention for one in candidates if not math.isnan(one.attention)})
     ranked = [
-        Ranked(one, score, by_vector.get(one.id), by_words.get(one.id))
+        Ranked(one, score, by_vector.get(one.id), by_words.get(one.id), by_attention.get(one.id))
         for one, score in zip(candidates, scores.tolist(), strict=True)
     ]
     return sorted(ranked, key=lambda one: (-one.score, one.candidate.position))
@@ -154,11 +162,14 @@ def diverse(scores: NDArray[np.float64], alike: NDArray[np.float32], share: floa
     return chosen
 
 
-def _from_surroundings(ids: NDArray[np.int64], known: Neighbourhood) -> Scores:
+def _from_surroundings(ids: NDArray[np.int64], known: Neighbourhood, *, words_alone: bool) -> Scores:
+    """`words_alone` counts a chunk's own words; attention knows them better."""
     is_known = ~np.isnan(known.similarities)
     similarities = np.where(is_known, known.similarities, 0.0)
     scores = np.zeros(len(ids))
     for scale, weight in _WEIGHTS_OF_WORDS.items():
+        if scale is ALONE and not words_alone:
+            continue
         frequencies = _gathered(known.frequencies, known.ids, ids, scale)
         worth = -np.log(known.part_shares if scale is WIDE else known.shares)
         scores += weight * _standardised(worth @ (frequencies / (frequencies + K1)))

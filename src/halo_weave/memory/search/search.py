@@ -1,14 +1,19 @@
 """Search of the whole memory by meaning and by words."""
 
+import functools
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
+from halo_weave.engine.reader.protocol import Look
 from halo_weave.errors import InputError
+from halo_weave.memory.attention.index import AttentionIndex
+from halo_weave.memory.attention.looking import Span
 from halo_weave.memory.embedders.embedder import Embedder
 from halo_weave.memory.search.candidates import Candidates, SearchQuestion, pairs
 from halo_weave.memory.search.chunk_filter import ChunkFilter
@@ -25,7 +30,9 @@ from halo_weave.records.roles import Role
 
 _CLOSEST_WISHES = 4
 CANDIDATES = 64
-"""Minimum number of chunks that meaning and words each contribute; their neighbours are added."""
+"""Minimum number of chunks that meaning, words and attention each contribute; their neighbours are added."""
+_NET = 256
+"""Chunks by meaning and by words, each, among which attention chooses."""
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -39,7 +46,9 @@ class Hit(msgspec.Struct, frozen=True):
     `similarity` is the cosine to the question, None if the chunk has no vector yet. The rank by meaning ignores what
     all chunks have in common, so the two may differ. `word_score` is BM25. `word_weight` sums the weights of the text's
     words that occur in the chunk; a word that occurs in no other chunk counts 1. `is_wish` marks one of the wishes
-    closest to the text, `is_of_named_time` a chunk said at a time that the text names.
+    closest to the text, `is_of_named_time` a chunk said at a time that the text names. `attention` is how strongly the
+    reader looks at the chunk when it reads the text, None if it has not read the chunk; `looked_at` are the words of
+    the chunk that it looks at, as ranges of characters, if they were asked for.
     """
 
     id: int
@@ -52,6 +61,9 @@ class Hit(msgspec.Struct, frozen=True):
     word_weight: float = 0.0
     is_wish: bool = False
     is_of_named_time: bool = False
+    attention: float | None = None
+    attention_rank: int | None = None
+    looked_at: tuple[Span, ...] = ()
 
 
 class MemorySearch:
@@ -65,6 +77,8 @@ class MemorySearch:
         settings: SearchSettings | None = None,
         clock: Callable[[], datetime] = utc_now,
         *,
+        attention: AttentionIndex | None = None,
+        uses_words: bool = True,
         candidates: int = CANDIDATES,
     ) -> None:
         if index.embedder != embedder.name:
@@ -74,6 +88,8 @@ class MemorySearch:
         self._store = store
         self._embedder = embedder
         self._index = index
+        self._attention = attention
+        self._uses_words = uses_words
         self._settings = settings or SearchSettings()
         self._terms = TellingTerms(store)
         self._centre = Centre(store, embedder.name)
@@ -91,30 +107,45 @@ class MemorySearch:
         until: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
         mmr_lambda: float | None = None,
+        with_words: bool = False,
     ) -> list[Hit]:
         """Return the best chunks for a text, best first; fewer than `limit` only if no more pass the filters.
 
+        `with_words` also finds the words that the reader looks at, which takes longer.
         `mmr_lambda` from 0 to 1 trades closeness to the text (1) against difference from higher-ranked chunks (0).
         """
         if not text.strip():
             return []
         wanted = ChunkFilter(roles=roles, since=since, until=until, metadata=metadata)
-        return self._search(text, lambda: self._embedder.embed([text])[0], wanted, limit, mmr_lambda)
+        look = functools.cache(lambda: self.look(text))
+        hits = self._search(text, lambda: self._embedder.embed([text])[0], look, wanted, limit, mmr_lambda)
+        return self._with_words(hits, look()) if with_words else hits
+
+    def look(self, text: str) -> Look | None:
+        """Return what a text looks for; None without a reader."""
+        return None if self._attention is None else self._attention.look(text)
 
     def search_embedded(
         self,
         text: str,
         vector: Vector,
+        look: Look | None = None,
         wanted: ChunkFilter | None = None,
         *,
         limit: int = 50,
         mmr_lambda: float | None = None,
     ) -> list[Hit]:
-        """Like `search`, for a text whose vector is already known."""
-        return self._search(text, lambda: vector, wanted or ChunkFilter(), limit, mmr_lambda)
+        """Like `search`, for a text whose vector and look are already known."""
+        return self._search(text, lambda: vector, lambda: look, wanted or ChunkFilter(), limit, mmr_lambda)
 
     def _search(
-        self, text: str, embedded: Callable[[], Vector], wanted: ChunkFilter, limit: int, mmr_lambda: float | None
+        self,
+        text: str,
+        embedded: Callable[[], Vector],
+        looked: Callable[[], Look | None],
+        wanted: ChunkFilter,
+        limit: int,
+        mmr_lambda: float | None,
     ) -> list[Hit]:
         if limit < 1:
             raise InputError(f"limit is {limit}, but must be at least 1.")
@@ -123,12 +154,12 @@ class MemorySearch:
         question = SearchQuestion(text, self._clock().astimezone())
         candidates = Candidates(self._store, self._embedder.name, self._index, wanted)
         # Not in parallel: the embedder uses all processors, and sharing them would slow it down more than it gains.
-        vector = embedded()
+        vector, look = embedded(), looked()
         turned = self._centre.removed_from(vector)
         depth = self._depth
-        found = self._looked_for(question, turned, candidates, depth)
+        found = self._looked_for(question, turned, look, candidates, depth)
         if len(found.ids) < limit and max(len(found.similarities), len(found.word_scores)) >= depth:
-            found = self._looked_for(question, turned, candidates, max(limit, depth))
+            found = self._looked_for(question, turned, look, candidates, max(limit, depth))
         surroundings = self._surroundings(found, turned)
         ranked = fused(
             [
@@ -138,6 +169,7 @@ class MemorySearch:
                     found.similarities.get(one),
                     found.word_scores.get(one),
                     is_wish=one in found.wishes,
+                    attention=found.attention.get(one, math.nan),
                 )
                 for one in found.ids
             ],
@@ -147,18 +179,34 @@ class MemorySearch:
         )
         return self._hits(self._chosen(ranked, limit, mmr_lambda), vector, surroundings, found.terms)
 
-    def _looked_for(self, question: SearchQuestion, vector: Vector, candidates: Candidates, depth: int) -> "_Found":
-        """Return the best `depth` chunks by meaning, words and times each, their neighbours, and the closest wishes."""
+    def _looked_for(
+        self, question: SearchQuestion, vector: Vector, look: Look | None, candidates: Candidates, depth: int
+    ) -> "_Found":
+        """Return the best `depth` chunks by meaning, words, attention and times each, their neighbours, and the closest
+        wishes."""
         # Sequential: threads would wait for each other longer than they gain.
-        terms = self._terms.of(question.text)
-        word_scores = candidates.by_words([term.text for term in terms], depth)
-        similarities = candidates.nearest(vector, depth)
+        terms = self._terms.of(question.text) if self._uses_words else []
+        reach = depth if look is None else max(depth, _NET)
+        word_scores = candidates.by_words([term.text for term in terms], reach)
+        similarities = candidates.nearest(vector, reach)
+        attention = self._attention_to(look, [*dict.fromkeys([*similarities, *word_scores])])
+        word_scores, similarities = _first(word_scores, depth), _first(similarities, depth)
         of_times = candidates.of_times(question, vector, depth)
-        ids = candidates.with_neighbours({*similarities, *word_scores, *of_times})
+        ids = candidates.with_neighbours({*similarities, *word_scores, *of_times, *_first(attention, depth)})
         wishes = frozenset(
             candidates.closest_of(self._wishes.ids(), vector, _CLOSEST_WISHES) if self._settings.wish_boost > 1 else ()
         )
-        return _Found([*ids, *wishes.difference(ids)], similarities, terms, word_scores, wishes)
+        ids += wishes.difference(ids)
+        attention |= self._attention_to(look, [one for one in ids if one not in attention])
+        return _Found(ids, similarities, terms, word_scores, wishes, attention)
+
+    def _attention_to(self, look: Look | None, ids: Sequence[int]) -> dict[int, float]:
+        """Return the attention of those chunks that have been read, strongest first."""
+        if look is None or self._attention is None:
+            return {}
+        values = dict(zip(ids, self._attention.attention(look, ids).tolist(), strict=True))
+        known = [(one, value) for one, value in values.items() if not math.isnan(value)]
+        return dict(sorted(known, key=lambda pair: (-pair[1], pair[0])))
 
     def _surroundings(self, found: "_Found", vector: Vector) -> Neighbourhood:
         ids, terms = np.array(sorted(found.ids), dtype=np.int64), found.terms
@@ -202,10 +250,18 @@ class MemorySearch:
                 word_weight=weights[one.candidate.id],
                 is_wish=one.candidate.is_wish,
                 is_of_named_time=one.candidate.nearness > 0,
+                attention=None if math.isnan(one.candidate.attention) else one.candidate.attention,
+                attention_rank=one.attention_rank,
             )
             for one in ranked
             if one.candidate.id in chunks and not chunks[one.candidate.id].deleted
         ]
+
+    def _with_words(self, hits: list[Hit], look: Look | None) -> list[Hit]:
+        if look is None or self._attention is None:
+            return hits
+        spans = self._attention.looked_at(look, [(hit.id, hit.chunk.text) for hit in hits])
+        return [msgspec.structs.replace(hit, looked_at=tuple(own)) for hit, own in zip(hits, spans, strict=True)]
 
     def _vectors(self, ids: Sequence[int]) -> dict[int, Vector]:
         found, vectors = self._store.vectors_by_ids(self._embedder.name, ids)
@@ -213,10 +269,15 @@ class MemorySearch:
 
 
 class _Found(NamedTuple):
-    """The candidates, their similarities and word scores, and the terms of the question."""
+    """The candidates, their similarities, word scores and attention, and the terms of the question."""
 
     ids: list[int]
     similarities: dict[int, float]
     terms: list[Term]
     word_scores: dict[int, float]
     wishes: frozenset[int]
+    attention: dict[int, float]
+
+
+def _first(ranking: dict[int, float], count: int) -> dict[int, float]:
+    return dict(islice(ranking.items(), count))

@@ -3,6 +3,7 @@
 import threading
 from pathlib import Path
 
+from halo_weave.memory.attention.index import AttentionIndex
 from halo_weave.memory.embedders.choice import EmbedderChoice
 from halo_weave.memory.embedders.embedder import Embedder
 from halo_weave.memory.embedders.words_alone import WordsAlone
@@ -18,14 +19,20 @@ class Searcher:
     """All parts that belong to one embedder."""
 
     def __init__(
-        self, store: Store, embedder: Embedder, folder: Path, settings: SearchSettings, exact_up_to_chunks: int
+        self,
+        store: Store,
+        embedder: Embedder,
+        folder: Path,
+        settings: SearchSettings,
+        exact_up_to_chunks: int,
+        attention: AttentionIndex | None,
     ) -> None:
         self.embedder = SharedEmbedder(embedder)
         self.indexer = Indexer(store, self.embedder.in_background)
         self.index = VectorIndex(
             store, embedder.name, embedder.dimensions, folder, exact_up_to_chunks=exact_up_to_chunks
         )
-        self.search = MemorySearch(store, self.embedder, self.index, settings)
+        self.search = MemorySearch(store, self.embedder, self.index, settings, attention=attention)
 
     def close(self) -> None:
         self.index.close()
@@ -43,7 +50,9 @@ class Searchers:
         settings: SearchSettings,
         *,
         exact_up_to_chunks: int,
+        attention: AttentionIndex | None = None,
     ) -> None:
+        self._attention = attention
         self._store = store
         self._choice = choice
         self._index_folder = index_folder
@@ -95,6 +104,13 @@ class Searchers:
                 embedder.close()
                 return searcher
         self._opened.append(
-            Searcher(self._store, embedder, self._index_folder, self._settings, self._exact_up_to_chunks)
+            Searcher(
+                self._store,
+                embedder,
+                self._index_folder,
+                self._settings,
+                self._exact_up_to_chunks,
+                self._attention,
+            )
         )
         return self._opened[-1]

@@ -23,6 +23,7 @@ from halo_weave.records.numbers import key_of_number, text_of_number
 
 _MARK = "holds_removed_text"
 _TREE = ("tree", "tree_heads", "tree_snapshots", "snapshot_chunks")
+_COMPUTED = ("token_keys", "vectors", "embedders")
 _ITSELF_AND_MERGED = (
     "WITH RECURSIVE parts (id) AS"
     " (SELECT ? UNION SELECT chunks.id FROM chunks JOIN parts ON chunks.merged_into = parts.id) SELECT id FROM parts"
@@ -72,7 +73,7 @@ def clear(connection: sqlite3.Connection) -> None:
     """Remove everything but the counters, the audit log, and the keys and positions of forgotten chunks."""
     connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
     connection.execute("PRAGMA defer_foreign_keys = ON")  # chunks refer to each other
-    for table in ("vectors", "embedders", "chunks", "burials", "windows", "journal", *_TREE, "notes", "damaged"):
+    for table in (*_COMPUTED, "chunks", "burials", "windows", "journal", *_TREE, "notes", "damaged"):
         connection.execute(f"DELETE FROM {table}")
     settings.renew_identity(connection)
     mark(connection)

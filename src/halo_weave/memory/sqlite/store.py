@@ -41,6 +41,7 @@ from halo_weave.memory.sqlite.repair import set_aside as sqlite_set_aside
 from halo_weave.memory.sqlite.repair import verify as sqlite_verify
 from halo_weave.memory.sqlite.restoring import arrivals, notes_and_tree, restoring
 from halo_weave.memory.sqlite.rows import COLUMNS, chunk_of_row, microseconds, row_of_chunk, sound_row
+from halo_weave.memory.sqlite.token_keys import SqliteTokenKeys
 from halo_weave.memory.sqlite.tree.entries import SqliteTree
 from halo_weave.memory.sqlite.vector_sets import SqliteVectors
 from halo_weave.memory.sqlite.windows import SqliteWindows
@@ -73,7 +74,7 @@ class _DryRun(Exception):
     """Rolls a transaction back."""
 
 
-class SqliteStore(SqliteNotes, SqliteTree, SqliteVectors, SqliteWindows):
+class SqliteStore(SqliteNotes, SqliteTokenKeys, SqliteTree, SqliteVectors, SqliteWindows):
     """`timeout_s` is how long a write waits for other writers. `clock` provides the times of deletions and merges.
 
     From `word_index_from_chunks` chunks on, an index file beside the memory speeds up word search; None disables it.

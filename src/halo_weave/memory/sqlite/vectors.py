@@ -46,7 +46,7 @@ def put(
 ) -> list[int]:
     """Store the vectors whose chunks may have one and return their ids; the n-th gets change number `change` + n."""
     known = _require_embedder(connection, embedder, vectors)
-    kept = [chunk_id for chunk_id in vectors if _may_have_vector(connection, chunk_id, as_of)]
+    kept = [chunk_id for chunk_id in vectors if may_be_indexed(connection, chunk_id, as_of)]
     rows = [
         (chunk_id, known.id, change + step, _blob(chunk_id, vectors[chunk_id], embedder, known))
         for step, chunk_id in enumerate(kept, start=1)
@@ -155,7 +155,8 @@ def _require_embedder(connection: sqlite3.Connection, name: str, vectors: Mappin
     return known
 
 
-def _may_have_vector(connection: sqlite3.Connection, chunk_id: int, as_of: int | None) -> bool:
+def may_be_indexed(connection: sqlite3.Connection, chunk_id: int, as_of: int | None) -> bool:
+    """Whether a chunk may have a vector or keys that were computed at the change number `as_of`."""
     row = connection.execute("SELECT deleted, merged_into, change FROM chunks WHERE id = ?", (chunk_id,)).fetchone()
     if row is None:
         (last_id,) = connection.execute(

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from halo_weave.memory.store.keys import KeyStore
 from halo_weave.memory.store.notes import NotesStore
 from halo_weave.memory.store.tree import TreeStore
 from halo_weave.memory.store.windows import WindowStore
@@ -42,7 +43,7 @@ FIRST_TURN = 1
 FIRST_POSITION = 0
 
 
-class Store(NotesStore, TreeStore, WindowStore, Protocol):
+class Store(KeyStore, NotesStore, TreeStore, WindowStore, Protocol):
     def identity(self) -> str:
         """Return this memory's random id. Copies keep it; `clear` replaces it.
 
@@ -222,9 +223,9 @@ class Store(NotesStore, TreeStore, WindowStore, Protocol):
         ...
 
     def outdate_vectors(self, ids: Sequence[int]) -> None:
-        """Remove these chunks' vectors, including those in snapshots, because the text around them has changed.
+        """Remove these chunks' vectors, also in snapshots, and keys, because the text around them has changed.
 
-        Afterwards, `put_vectors` rejects vectors of texts that were read earlier (see `as_of`).
+        Afterwards, `put_vectors` and `put_keys` reject those of texts that were read earlier (see `as_of`).
         """
         ...
 

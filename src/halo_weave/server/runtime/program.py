@@ -73,6 +73,7 @@ class Program:
             settings.memory.file,
             settings.embedder,
             settings.search,
+            settings.reader,
             notice=_log.warning,
         )
         self.temporary = TemporaryFiles(settings.memory.file.with_name(f"{settings.memory.file.name}-temporary"))

@@ -4,7 +4,18 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from halo_weave.memory.sqlite import audit, burials, chunks, counters, forgetting, notes, settings, vectors, windows
+from halo_weave.memory.sqlite import (
+    audit,
+    burials,
+    chunks,
+    counters,
+    forgetting,
+    notes,
+    settings,
+    token_keys,
+    vectors,
+    windows,
+)
 from halo_weave.memory.sqlite.repair.set_aside import Place
 from halo_weave.memory.sqlite.repair.texts import printable
 from halo_weave.memory.sqlite.rows import DamagedRow, stored_number
@@ -24,6 +35,7 @@ TABLES = (
     audit.TABLE,
     vectors.EMBEDDERS,
     vectors.VECTORS,
+    token_keys.TABLE,
     *windows.TABLES,
     burials.TABLE,
     notes.TABLE,

@@ -99,12 +99,16 @@ def tree(connection: sqlite3.Connection, now: datetime) -> Iterator[str]:
 
 
 def vectors(connection: sqlite3.Connection) -> int:
-    """Remove inconsistent vectors, to be computed again; returns how many."""
-    return connection.execute(
-        "DELETE FROM vectors WHERE embedder NOT IN (SELECT id FROM embedders) OR (vector IS NOT NULL AND"
-        " (chunk NOT IN (SELECT id FROM searchable) OR length(vector) != (SELECT dimensions *"
-        " CASE type WHEN 'float16' THEN 2 ELSE 4 END FROM embedders WHERE embedders.id = vectors.embedder)))"
-    ).rowcount
+    """Remove inconsistent vectors and keys, to be computed again; returns how many."""
+    keys = connection.execute("DELETE FROM token_keys WHERE chunk NOT IN (SELECT id FROM searchable)").rowcount
+    return (
+        keys
+        + connection.execute(
+            "DELETE FROM vectors WHERE embedder NOT IN (SELECT id FROM embedders) OR (vector IS NOT NULL AND"
+            " (chunk NOT IN (SELECT id FROM searchable) OR length(vector) != (SELECT dimensions *"
+            " CASE type WHEN 'float16' THEN 2 ELSE 4 END FROM embedders WHERE embedders.id = vectors.embedder)))"
+        ).rowcount
+    )
 
 
 def sequences(connection: sqlite3.Connection) -> None:

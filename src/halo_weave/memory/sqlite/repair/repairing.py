@@ -1,7 +1,7 @@
 """Repair of the SQLite memory: sets damaged rows aside and rebuilds derived data.
 
-Rows with anything that was said or saved are never discarded; they move to the table `damaged`. Vectors, outlines,
-wishes, indexes and the word index derive from other rows and are rebuilt.
+Rows with anything that was said or saved are never discarded; they move to the table `damaged`. Vectors, keys,
+outlines, wishes, indexes and the word index derive from other rows and are rebuilt.
 """
 
 import sqlite3
@@ -17,6 +17,9 @@ from halo_weave.memory.sqlite.repair.texts import any_text
 from halo_weave.memory.sqlite.table import Table
 from halo_weave.memory.sqlite.tree import snapshots
 from halo_weave.records.damage import Repaired, SetAside
+
+_COMPUTED = ("vectors", "token_keys")
+"""Tables whose rows are computed from texts: damaged rows are removed and computed again."""
 
 
 def repair(connection: sqlite3.Connection, now: datetime) -> Repaired:
@@ -40,7 +43,7 @@ def _repair(connection: sqlite3.Connection, now: datetime) -> Repaired:
         *mending.tree(connection, now),
     ]
     kept += _set_aside_lost(connection, now, found)
-    vectors = sum(damage.table.name == "vectors" for damage in found) + mending.vectors(connection)
+    vectors = sum(damage.table.name in _COMPUTED for damage in found) + mending.vectors(connection)
     mending.sequences(connection)
     mended += mending.derived(connection)
     # Caches elsewhere may be based on rows that no longer exist.
@@ -52,7 +55,7 @@ def _repair(connection: sqlite3.Connection, now: datetime) -> Repaired:
 def _set_aside(connection: sqlite3.Connection, now: datetime, found: Iterable[Damage]) -> list[SetAside]:
     kept = []
     for damage in found:
-        if damage.table.name != "vectors":
+        if damage.table.name not in _COMPUTED:
             place = place_of(connection, damage)
             what = f"chunk {place.key}" if damage.table.name == "chunks" and place.key else damage.what
             kept.append(set_aside.add(connection, now, damage.table.name, what, damage.problem, damage.row, place))

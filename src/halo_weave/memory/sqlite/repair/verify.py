@@ -33,6 +33,7 @@ def findings(connection: sqlite3.Connection) -> list[str]:
         _outlines,
         _wishes,
         _vectors,
+        _token_keys,
         _burials,
         _notes,
         _tree,
@@ -180,6 +181,12 @@ def _vectors(connection: sqlite3.Connection) -> Iterator[str]:
         " length(vector) != dimensions * CASE type WHEN 'float16' THEN 2 ELSE 4 END"
     ):
         yield f"The vector of {name} for the chunk with id {chunk_id} has the wrong length."
+
+
+def _token_keys(connection: sqlite3.Connection) -> Iterator[str]:
+    query = "SELECT chunk FROM token_keys WHERE chunk NOT IN (SELECT id FROM searchable)"
+    for (chunk_id,) in connection.execute(query):
+        yield f"The chunk with id {chunk_id} is deleted or merged, but the reader's keys of it are still there."
 
 
 def _burials(connection: sqlite3.Connection) -> Iterator[str]:

@@ -1,0 +1,79 @@
+"""The attention index of one store: the reader, opened on first use, and the keys that it made."""
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+
+from halo_weave.engine.reader.protocol import Look, Reader
+from halo_weave.errors import EngineError
+from halo_weave.memory.attention import looking
+from halo_weave.memory.attention.looking import Attention, Span
+from halo_weave.memory.attention.reading import KeyIndexer
+from halo_weave.memory.background_priority import give_way
+from halo_weave.memory.store.protocol import Store
+
+OpenReader = Callable[[], Reader]
+
+
+class AttentionIndex:
+    """Thread-safe. `on_problem` receives a sentence when the reader does not work; search then does without it."""
+
+    def __init__(self, store: Store, open_reader: OpenReader, on_problem: Callable[[str], None]) -> None:
+        self._store = store
+        self._open_reader = open_reader
+        self._on_problem = on_problem
+        self._lock = threading.Lock()
+        self._reader: Reader | None = None
+
+    def read(self, ids: Iterable[int]) -> int:
+        """Read chunks at low priority and store their keys; returns how many. Raises EngineError."""
+        give_way()
+        return KeyIndexer(self._store, self._opened()).read(ids)
+
+    def read_missing(
+        self, on_progress: Callable[[int], None] = lambda _: None, is_stopped: Callable[[], bool] = lambda: False
+    ) -> int:
+        return KeyIndexer(self._store, self._opened()).read_missing(on_progress, is_stopped)
+
+    def ids_without_keys(self, after: int, limit: int) -> list[int]:
+        return self._store.ids_without_keys(self._opened().name, after, limit)
+
+    def open(self) -> None:
+        """Open the reader. Raises EngineError."""
+        self._opened()
+
+    def look(self, text: str) -> Look | None:
+        """Return what a text looks for; None if the reader is not open yet or does not work: search never waits."""
+        reader = self._reader
+        if reader is None:
+            return None
+        try:
+            return reader.look(text)
+        except EngineError as error:
+            self._on_problem(f"Search without attention: {error}")
+            return None
+
+    def attention(self, look: Look, ids: Sequence[int]) -> Attention:
+        """Return how strongly the question looks at each chunk; NaN for chunks that have not been read yet."""
+        reader = self._opened()
+        return looking.attention(look, self._store.keys_by_ids(reader.name, ids, reader.key_values), ids)
+
+    def looked_at(self, look: Look, texts: Sequence[tuple[int, str]]) -> list[list[Span]]:
+        """Return for each chunk, given by id and text, the words that the question looks at."""
+        reader = self._opened()
+        keys = self._store.keys_by_ids(reader.name, [chunk_id for chunk_id, _ in texts], reader.key_values)
+        return [
+            looking.looked_at(look, keys[chunk_id], reader.pieces(text)) if chunk_id in keys else []
+            for chunk_id, text in texts
+        ]
+
+    def close(self) -> None:
+        with self._lock, suppress(EngineError):
+            if self._reader is not None:
+                self._reader.close()
+
+    def _opened(self) -> Reader:
+        with self._lock:
+            if self._reader is None:
+                self._reader = self._open_reader()
+            return self._reader

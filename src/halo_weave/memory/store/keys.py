@@ -1,0 +1,25 @@
+"""Storage of the reader's keys, by which its attention is computed without reading the text again."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class KeyStore(Protocol):
+    def put_keys(self, reader: str, keys: Mapping[int, NDArray[np.int8]], *, as_of: int | None = None) -> list[int]:
+        """Store the keys of chunks' tokens by chunk id, replacing earlier ones of any reader; returns the stored ids.
+
+        Skips chunks that are deleted, merged away or forgotten, and chunks that changed after `as_of`, the change
+        number at which their texts were read.
+        """
+        ...
+
+    def keys_by_ids(self, reader: str, ids: Sequence[int], values: int) -> dict[int, NDArray[np.int8]]:
+        """Return the keys of those chunks that have some by this reader: [tokens, values]. Damaged ones are missing."""
+        ...
+
+    def ids_without_keys(self, reader: str, after: int = 0, limit: int = 1000) -> list[int]:
+        """Return ids above `after` without this reader's keys, excluding deleted and merged-away chunks."""
+        ...

@@ -1,0 +1,114 @@
+"""The reader on the real bundled model."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import gguf
+import numpy as np
+import pytest
+
+from halo_weave.engine.reader.llama_reader import LlamaReader, open_bundled_reader
+from halo_weave.engine.reader.looking_head import BUNDLED_HEAD
+from halo_weave.errors import EngineUnavailable
+from halo_weave.memory.attention.looking import attention, looked_at
+from halo_weave.paths import bundled_model_path, cache_folder
+
+SAID = (
+    "Ines: I bought a red canoe in Bergen last summer, and it leaks.",
+    "Tom: We had soup for lunch again. The bread was good, though.",
+    "Ines: My sister's dog is called Biscuit and loves to swim.",
+    "Tom: The train to Graz was late, so I read the whole newspaper.",
+)
+ASKED = {"What is the name of the dog?": 2, "Which boat did she buy?": 0, "Why was he late for the journey?": 3}
+
+
+@pytest.fixture(scope="module")
+def reader() -> Iterator[LlamaReader]:
+    with closing(open_bundled_reader(bundled_model_path(), cache_folder())) as reader:
+        yield reader
+
+
+@pytest.mark.parametrize(("question", "answer"), ASKED.items())
+def test_a_question_looks_most_at_the_text_that_answers_it(reader: LlamaReader, question: str, answer: int) -> None:
+    keys = dict(enumerate(reader.read(SAID)))
+    assert int(np.argmax(attention(reader.look(question), keys, range(len(SAID))))) == answer
+
+
+def test_the_words_that_a_question_looks_at_are_words_of_the_text(reader: LlamaReader) -> None:
+    text = SAID[2]
+    (keys,) = reader.read([text])
+    spans = looked_at(reader.look("What is the name of the dog?"), keys, reader.pieces(text))
+    words = [text[start:end] for start, end in spans]
+    assert "dog" in words
+    assert all(word.strip() == word and word for word in words)
+
+
+def test_every_token_of_a_text_has_a_key_and_the_pieces_join_to_the_text(reader: LlamaReader) -> None:
+    for text in ("Hello", "Grüße 世界 🦉, twice.", "a\n\nb", "x" * 5_000):
+        (keys,) = reader.read([text])
+        assert keys.shape == (len(reader.pieces(text)), reader.key_values)
+        assert "".join(reader.pieces(text)) == text
+
+
+def test_keys_take_64_bytes_per_token(reader: LlamaReader) -> None:
+    (keys,) = reader.read(["How many bytes?"])
+    assert keys.nbytes == 64 * len(keys)
+
+
+def test_a_key_depends_on_what_was_said_before_but_not_on_what_follows(reader: LlamaReader) -> None:
+    (alone,) = reader.read([SAID[2]])
+    (after_something,) = reader.read([SAID[2]], before=SAID[0])
+    first, _ = reader.read([SAID[2], SAID[3]])
+    assert not np.array_equal(alone, after_something)
+    assert np.abs(first.astype(int) - alone).max() <= 2  # batches of another size round differently
+
+
+def test_a_text_of_several_blocks_is_read_whole(reader: LlamaReader) -> None:
+    long = " ".join(f"The {number}th lantern hangs on the wall." for number in range(150))
+    (keys,) = reader.read([long])
+    assert len(keys) == len(reader.pieces(long)) > 768
+    assert np.any(keys, axis=1).all()
+
+
+def test_nothing_is_looked_for_by_an_empty_question(reader: LlamaReader) -> None:
+    look = reader.look("")
+    assert look.words == ()
+    assert np.isnan(attention(look, dict(enumerate(reader.read(SAID))), [0, 1])).all()
+
+
+def test_the_weights_of_a_long_question_add_up_to_one(reader: LlamaReader) -> None:
+    look = reader.look("What about the boat? " * 300)
+    assert len(look.words) == len(look.queries) == len(look.weights)
+    assert look.weights.sum() == pytest.approx(1, abs=1e-4)
+
+
+def test_the_file_of_the_reader_has_just_the_layers_that_are_needed_and_is_made_once(tmp_path: Path) -> None:
+    made: list[str] = []
+    with closing(open_bundled_reader(bundled_model_path(), tmp_path, made.append)) as first:
+        name = first.name
+    with closing(open_bundled_reader(bundled_model_path(), tmp_path, made.append)) as second:
+        assert second.name == name
+    assert len(made) == 1
+    (path,) = tmp_path.iterdir()
+    layers = {tensor.name.split(".")[1] for tensor in gguf.GGUFReader(path).tensors if tensor.name.startswith("blk.")}
+    assert layers == {str(number) for number in range(BUNDLED_HEAD.layer + 1)}
+
+
+def test_a_damaged_file_of_the_reader_is_made_again(tmp_path: Path) -> None:
+    open_bundled_reader(bundled_model_path(), tmp_path).close()
+    (path,) = tmp_path.iterdir()
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    open_bundled_reader(bundled_model_path(), tmp_path).close()
+    assert path.read_bytes() == content
+
+
+def test_a_closed_reader_says_so() -> None:
+    reader = open_bundled_reader(bundled_model_path(), cache_folder())
+    reader.close()
+    reader.close()
+    with pytest.raises(EngineUnavailable, match="has been closed"):
+        reader.look("Who?")
+    with pytest.raises(EngineUnavailable, match="has been closed"):
+        reader.read(["text"])

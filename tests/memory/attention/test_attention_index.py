@@ -1,0 +1,126 @@
+"""The attention index in the memory, with the real reader."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from halo_weave.engine.reader.llama_reader import open_bundled_reader
+from halo_weave.engine.reader.protocol import Keys, Look, Reader
+from halo_weave.engine.reader.settings import ReaderSettings
+from halo_weave.errors import EngineUnavailable
+from halo_weave.memory.attention.index import AttentionIndex
+from halo_weave.memory.memory import Memory, open_memory
+from halo_weave.memory.sqlite.store import SqliteStore
+from halo_weave.paths import bundled_model_path, cache_folder
+from support.conversations import written
+from support.made_up_chunks import written_texts
+
+SAID = (
+    ("We had soup for lunch again.", "Soup is always a good choice."),
+    ("My sister's dog is called Biscuit.", "What a lovely name."),
+    ("The train to Graz was late.", "I hope you had something to read."),
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "halo.db"
+
+
+@pytest.fixture
+def memory(path: Path) -> Iterator[Memory]:
+    with closing(open_memory(path, reader=ReaderSettings())) as memory:
+        yield memory
+
+
+class WordReader:
+    """A reader without a model: each word is a token, and its key holds the lengths of the text before it."""
+
+    name, key_values = "words", 4
+
+    def read(self, texts: Sequence[str], before: str = "") -> list[Keys]:
+        return [np.full((len(text.split()), 4), len(before) % 100, dtype=np.int8) for text in texts]
+
+    def look(self, question: str) -> Look:
+        return Look((question,), np.ones((1, 4), dtype=np.float32), np.ones(1, dtype=np.float32))
+
+    def pieces(self, text: str) -> list[str]:
+        return text.split()
+
+    def close(self) -> None:
+        pass
+
+
+def keys_in(path: Path, ids: list[int]) -> dict[int, Keys]:
+    with (
+        closing(open_bundled_reader(bundled_model_path(), cache_folder())) as reader,
+        closing(SqliteStore(path)) as store,
+    ):
+        return store.keys_by_ids(reader.name, ids, reader.key_values)
+
+
+def test_a_hit_says_how_strongly_it_is_looked_at_and_at_which_words(memory: Memory) -> None:
+    memory.embed_later(written(memory, *SAID))
+    assert memory.settle() == []
+    best = memory.search("What is the name of the dog?", with_words=True)[0]
+    assert "Biscuit" in best.chunk.text
+    assert best.attention_rank == 1
+    assert best.attention is not None
+    assert "dog" in [best.chunk.text[start:end] for start, end in best.looked_at]
+
+
+def test_without_keys_the_search_works_by_words_and_meaning(path: Path) -> None:
+    with closing(open_memory(path)) as memory:
+        memory.embed(written(memory, SAID[1]))
+        hit = memory.search("dog")[0]
+        assert (hit.attention, hit.attention_rank, hit.looked_at) == (None, None, ())
+
+
+def test_what_an_earlier_process_left_unread_is_read_after_opening(path: Path) -> None:
+    with closing(open_memory(path)) as before:
+        written(before, *SAID)
+    with closing(open_memory(path, reader=ReaderSettings())) as memory:
+        memory.embed_missing_later()
+        assert memory.settle() == []
+        assert memory.read_missing() == 0
+        assert memory.search("What is the name of the dog?")[0].attention is not None
+
+
+def test_a_reader_that_cannot_be_opened_is_reported_and_search_goes_on(path: Path) -> None:
+    def broken() -> Reader:
+        raise EngineUnavailable("There is no reader.")
+
+    with closing(SqliteStore(path)) as store:
+        written_texts(store, "one")
+        index = AttentionIndex(store, broken, lambda _: None)
+        assert index.look("one") is None
+        with pytest.raises(EngineUnavailable):
+            index.read([1])
+
+
+def test_reading_that_was_stopped_continues_where_it_ended(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        ids = written_texts(store, *(f"text number {number}" for number in range(50)))
+        reader = WordReader()
+        index = AttentionIndex(store, lambda: reader, lambda _: None)
+        seen: list[int] = []
+        index.read_missing(seen.append, lambda: len(seen) == 1)
+        assert 0 < seen[-1] < len(ids)
+        assert index.read_missing() == len(ids) - seen[-1]
+        assert index.ids_without_keys(0, 100) == []
+
+
+def test_chunks_after_a_deleted_one_are_read_again_without_it(path: Path) -> None:
+    with closing(open_memory(path, reader=ReaderSettings())) as memory:
+        ids = written(memory, *SAID)
+        memory.read(ids)
+        before = keys_in(path, ids)
+        memory.delete([memory.chunks_by_ids([ids[2]])[0].chunk.key], "test")
+        memory.settle()
+        after = keys_in(path, ids)
+        assert ids[2] not in after
+        assert all(np.array_equal(before[one], after[one]) for one in ids[:2])
+        assert any(not np.array_equal(before[one], after[one]) for one in ids[3:])

@@ -1,0 +1,79 @@
+"""The contract of every store: the reader's keys live and leave with their chunks."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from halo_weave.memory.store.protocol import Store
+from halo_weave.records.chunks import ChunkKey
+from support.made_up_chunks import written_texts
+from support.store_factories import StoreFactory
+
+READER = "reader"
+VALUES = 4
+
+
+def keys(*first: int) -> NDArray[np.int8]:
+    """Return one key per number."""
+    return np.array([[one, 0, 0, 1] for one in first], dtype=np.int8).reshape(-1, VALUES)
+
+
+def stored(store: Store, ids: list[int], reader: str = READER) -> dict[int, list[list[int]]]:
+    return {chunk_id: own.tolist() for chunk_id, own in store.keys_by_ids(reader, ids, VALUES).items()}
+
+
+def key_of(store: Store, chunk_id: int) -> ChunkKey:
+    return store.chunks_by_ids([chunk_id])[0].chunk.key
+
+
+def test_keys_are_there_for_all_handles_as_soon_as_they_are_put(open_again: StoreFactory) -> None:
+    store, other = open_again(), open_again()
+    first, second = written_texts(store, "one", "two")
+    assert other.ids_without_keys(READER) == [first, second]
+    assert store.put_keys(READER, {first: keys(1, 2)}) == [first]
+    assert stored(other, [first, second]) == {first: keys(1, 2).tolist()}
+    assert other.ids_without_keys(READER) == [second]
+    store.close()
+    assert stored(open_again(), [first]) == {first: keys(1, 2).tolist()}
+
+
+def test_keys_of_another_reader_are_replaced_and_never_mixed(store: Store) -> None:
+    (chunk_id,) = written_texts(store, "one")
+    store.put_keys(READER, {chunk_id: keys(1)})
+    assert stored(store, [chunk_id], "another") == {}
+    store.put_keys("another", {chunk_id: keys(2)})
+    assert stored(store, [chunk_id]) == {}
+    assert store.ids_without_keys(READER) == [chunk_id]
+
+
+def test_a_deleted_chunk_has_no_keys_and_gets_none_until_it_is_undeleted(store: Store) -> None:
+    (chunk_id,) = written_texts(store, "one")
+    store.put_keys(READER, {chunk_id: keys(1)})
+    key = key_of(store, chunk_id)
+    store.delete([key], "test")
+    assert stored(store, [chunk_id]) == {}
+    assert store.put_keys(READER, {chunk_id: keys(1)}) == []
+    assert store.ids_without_keys(READER) == []
+    store.undelete([key], "test")
+    assert store.ids_without_keys(READER) == [chunk_id]
+
+
+def test_keys_of_a_text_that_was_read_before_it_was_outdated_are_refused(store: Store) -> None:
+    first, second = written_texts(store, "one", "two")
+    store.put_keys(READER, {first: keys(1), second: keys(2)})
+    as_of = store.change_number()
+    store.outdate_vectors([second])
+    assert stored(store, [first, second]) == {first: keys(1).tolist()}
+    assert store.put_keys(READER, {first: keys(3), second: keys(4)}, as_of=as_of) == [first]
+
+
+def test_merged_and_forgotten_chunks_leave_no_keys(store: Store) -> None:
+    ids = written_texts(store, "one", "two", "three")
+    store.put_keys(READER, {chunk_id: keys(chunk_id) for chunk_id in ids})
+    key = key_of(store, ids[2])
+    store.delete([key], "test")
+    store.forget([key], "test")
+    assert set(stored(store, ids)) == set(ids[:2])
+    assert store.put_keys(READER, {ids[2]: keys(1)}) == []
+    assert store.verify() == []
+    store.clear("test")
+    assert stored(store, ids) == {}
