@@ -274,6 +274,28 @@ def test_long_chunks_are_divided_at_the_best_place_of_their_second_half() -> Non
     assert split("a", "b", "", "", "é", "c", max_tokens=4) == ["ab", "éc"]
 
 
+@pytest.mark.parametrize("end", ["。", "！", "？", "।", "؟", "۔", "።"])
+def test_sentences_end_with_the_signs_of_each_script(end: str) -> None:
+    assert split("a", " b", end, " c", "d", " e", "f", max_tokens=6) == [f"a b{end}", " cd ef"]
+
+
+@pytest.mark.parametrize(
+    "character",
+    ["e\u0301", "हि", "น้ำ", "👩\u200d💻", "👍🏽", "🇩🇪", "\u1112\u1161\u11ab", "❤\ufe0f", "\r\n", "நி", "க்\u200dஷ"],
+)
+def test_no_chunk_ends_inside_what_is_read_as_one_character(character: str) -> None:
+    """Each code point is a token; some have tokens without text before them, as bytes of a character have."""
+    for before in range(1, 21):
+        tokens = [*"x" * before, *(part for sign in character for part in ("", sign)), *"y" * 20]
+        chunks = split(*tokens, max_tokens=20)
+        assert "".join(chunks) == "".join(tokens)
+        assert any(character in chunk for chunk in chunks), (before, chunks)
+
+
+def test_a_character_that_never_ends_is_divided_all_the_same() -> None:
+    assert max(map(len, split(*("e" + "\u0301" * 100), max_tokens=8))) <= 8
+
+
 def test_a_fence_is_divided_only_if_it_alone_is_too_long() -> None:
     fence = ["```\n", *["x\n"] * 6, "```\n"]
     assert split("a", " b\n", *fence, "c", min_tokens=3, max_tokens=8) == ["a b\n" + "".join(fence), "c"]

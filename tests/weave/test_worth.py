@@ -46,6 +46,21 @@ def test_a_script_without_capitals_has_no_names() -> None:
     assert worth.names([WorthInput("user", ("こんにちは", "世界"), 0.0)]).tolist() == [0.0]
 
 
+def test_a_script_without_capitals_is_taken_to_have_as_many_names_as_others_have() -> None:
+    chunks = [said("we met Anna"), said("they laughed then"), WorthInput("user", ("世界", "2019", "年"), 0.0)]
+    assert worth.names(chunks).tolist() == pytest.approx([1 / math.sqrt(3), 0, (0.5 + 1) / math.sqrt(3)])
+
+
+def test_novelty_counts_words_where_tokens_are_not_words() -> None:
+    """Words in another order are new words; the same words in other tokens are not."""
+    boats, other = "我们在上海买船", "海船上我们在买"
+    first, same, new = worth.novelty([WorthInput("user", tuple(text), 0.0) for text in (boats, boats, other)])
+    assert first > new > same
+    cuts = [("зелё", "ные лод", "ки"), ("зел", "ёные ло", "дки")]
+    values = worth.novelty([WorthInput("user", cut, 0.0) for cut in cuts])
+    assert values.tolist() == pytest.approx([(2 + 1) / math.sqrt(3), 1 / math.sqrt(3)])
+
+
 def test_who_says_little_is_ahead_and_who_says_as_much_is_not() -> None:
     """A role with a quarter of the tokens gets − log 1/4; with half of them each, both roles get the same."""
     little, much = worth.scarcity([said("a b"), said("c d e f g h", "assistant")])

@@ -8,7 +8,8 @@ Fences follow CommonMark (``` or ~~~, three characters or more, indented by up t
 many of the same character; an unclosed one extends to the end). Fences inside quotes or deeper in lists are not
 detected. Lines end with a line feed, optionally preceded by a carriage return.
 
-Chunks consist of whole tokens. If a new chunk should begin inside a token, it begins after that token; if that place is
+Chunks consist of whole tokens, and do not end inside what is read as one character, unless it alone is longer than a
+chunk may be. If a new chunk should begin inside a token, it begins after that token; if that place is
 inside a fenced block, before the token; if both are inside one, not at all. Tokens without text (parts of a character
 that a later token completes) belong to the text after them.
 """
@@ -20,14 +21,17 @@ from collections.abc import Iterable
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from halo_weave.errors import SettingError
+from halo_weave.text.graphemes import is_inside_grapheme
 
 MIN_TOKENS = 64
 
 _BLANKS = " \t\r"
 _FENCE_INDENTS = ("", " ", "  ", "   ")
 _NOT_YET_CLOSED = float("inf")
-_SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]*_]*\s*$")
-_SENTENCE_END_WITHOUT_SPACE = re.compile(r"[。！？][」』”’）]*\s*$")
+_MOST_PARTS_OF_CHARACTER = 4
+"""Tokens: a character has up to four bytes, and a token at least one."""
+_SENTENCE_END = re.compile(r"[.!?…؟۔।॥։။។።][\"'”’»)\]*_]*\s*$")
+_SENTENCE_END_WITHOUT_SPACE = re.compile(r"[。！？｡．][」』”’）》】]*\s*$")
 
 
 class HasText(Protocol):
@@ -131,9 +135,9 @@ class Chunker(Generic[TokenT]):
 
     def _quality_of_end(self, size: int) -> tuple[int, int]:
         before = self._tokens[size - 1].text
-        after = self._tokens[size].text if size < len(self._tokens) else ""
+        after = next((token.text for token in self._tokens[size : size + _MOST_PARTS_OF_CHARACTER] if token.text), "")
         is_word_end = before[-1:].isspace() or after[:1].isspace()
-        if not before:
+        if not before or not after or is_inside_grapheme(before, after):
             kind = -1
         elif before.endswith("\n"):
             kind = 3

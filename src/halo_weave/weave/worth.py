@@ -3,8 +3,8 @@ and whether it states a user's standing wish.
 
 Attention shows what the model has needed so far. Later questions are about things that were said once, with names and
 numbers, and by the speaker who says little. All parts are cheap to compute when a context is pruned, and are relative
-to that context. There are no word lists except for wishes, and no knowledge of the language except that names start
-with capitals in languages that have them.
+to that context. There are no word lists except for wishes, and no knowledge of the language except where its words end
+and that names start with capitals in scripts that have them.
 """
 
 import functools
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from halo_weave.records.roles import Role
 from halo_weave.text.languages.wishes import is_wish
+from halo_weave.text.languages.words import is_mostly_cased, is_mostly_latin, terms_of
 
 Worths = NDArray[np.float64]
 
@@ -28,6 +29,7 @@ WISHES_SHARE = 1 / 8
 """Share of the context's tokens; wishes beyond it get no bonus."""
 
 _NUMBER = re.compile(r"\b[^\W\d]*\d\w*")
+_DIGITS = re.compile(r"\d+")
 _INSIDE_SENTENCE = re.compile(r"(?<=[\w,;&] )[^\W\d_]\w+")
 
 
@@ -43,7 +45,9 @@ class _Content(NamedTuple):
     """The properties of a chunk that never change."""
 
     words: frozenset[str]
-    names: int
+    capitalised: int
+    numbers: int
+    has_capitals: bool
     is_wish: bool
 
 
@@ -75,8 +79,18 @@ def novelty(context: Sequence[WorthInput]) -> Worths:
 
 
 def names(context: Sequence[WorthInput]) -> Worths:
-    """Capitalised words inside sentences and words with digits (names, dates, amounts), per square root of length."""
-    return np.array([_content(said.texts).names / math.sqrt(max(1, len(said.texts))) for said in context])
+    """Capitalised words inside sentences and words with digits (names, dates, amounts), per square root of length.
+
+    Names cannot be seen in a script without capitals; a chunk in one is taken to have as many as others on average.
+    """
+    contents = [_content(said.texts) for said in context]
+    lengths = np.sqrt([max(1, len(said.texts)) for said in context])
+    capitalised = np.array([content.capitalised for content in contents]) / lengths
+    has_capitals = np.array([content.has_capitals for content in contents], dtype=bool)
+    if has_capitals.any():
+        capitalised[~has_capitals] = capitalised[has_capitals].mean()
+    values: Worths = capitalised + np.array([content.numbers for content in contents]) / lengths
+    return values
 
 
 def scarcity(context: Sequence[WorthInput]) -> Worths:
@@ -127,15 +141,17 @@ def middle_ranks(values: Worths) -> Worths:
 @functools.lru_cache(maxsize=1024)
 def _content(texts: tuple[str, ...]) -> _Content:
     """Cached, because most of a context is the same in every turn; a chunk of 64 tokens takes about 10 KB here."""
-    words = frozenset(word for text in texts if _holds_word(word := text.strip().lower()))
     whole = "".join(texts)
-    return _Content(words, _names_in(whole), is_wish(whole))
+    # A model's tokens are words in the languages that it has read most. Elsewhere they are syllables or less.
+    if is_mostly_latin(whole):
+        words = frozenset(word for text in texts if _holds_word(word := text.strip().lower()))
+    else:
+        words = frozenset(terms_of(whole))
+    has_capitals = is_mostly_cased(whole)
+    capitalised = sum(found.group()[0].isupper() for found in _INSIDE_SENTENCE.finditer(whole))
+    numbers = sum(1 for _ in (_NUMBER if has_capitals else _DIGITS).finditer(whole))
+    return _Content(words, capitalised, numbers, has_capitals, is_wish(whole))
 
 
 def _holds_word(text: str) -> bool:
     return any(map(str.isalnum, text))
-
-
-def _names_in(text: str) -> int:
-    capitalised = sum(found.group()[0].isupper() for found in _INSIDE_SENTENCE.finditer(text))
-    return capitalised + sum(1 for _ in _NUMBER.finditer(text))

@@ -11,6 +11,7 @@ import pytest
 
 from halo_weave import cli
 from halo_weave.errors import StoreConflict, StoreDamaged
+from halo_weave.memory.sqlite import indexed_texts
 from halo_weave.memory.sqlite.schema import MIGRATIONS
 from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.records.chunks import ChunkKey
@@ -38,6 +39,7 @@ def store(path: Path) -> Iterator[SqliteStore]:
 def damage(store: SqliteStore, *statements: str) -> None:
     """Damage rows with SQL rather than a flipped bit; SQLite notices as little."""
     with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
+        indexed_texts.offer(connection)
         for statement in statements:
             assert connection.execute(statement).rowcount > 0
 

@@ -22,7 +22,7 @@ from halo_weave.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
-from halo_weave.memory.sqlite import database
+from halo_weave.memory.sqlite import database, indexed_texts
 from halo_weave.memory.sqlite.errors import store_error
 from halo_weave.memory.sqlite.rows import checksum
 from halo_weave.memory.sqlite.schema import MIGRATIONS
@@ -49,8 +49,9 @@ def filled(path: Path) -> Path:
 
 @contextmanager
 def raw(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the file as another program would."""
+    """Open the file as another program would, but with the function that the word index needs."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        indexed_texts.offer(connection)
         yield connection
 
 
@@ -190,6 +191,34 @@ def test_a_memory_from_before_there_were_totals_gets_them(path: Path, monkeypatc
         stats = store.stats()
         assert (stats.chunks, stats.deleted_chunks, stats.merged_chunks) == (9, 2, 1)
         assert (stats.tokens, stats.vectors) == (50, {"narrow": 6, "wide": 1})
+        assert store.verify() == []
+
+
+def test_a_memory_from_before_there_were_languages_finds_its_words_in_all_of_them(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its words are indexed again, its wishes recognised and its speakers named."""
+    texts = [
+        "王芳：我在上海买了船。",
+        "Merk dir, dass ich zwei alte Häuser habe.",
+        "मेरी किताबें",
+        "the running sea",
+        "gone 上海",
+    ]
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "MIGRATIONS", MIGRATIONS[: version_before("indexed_text(")])
+        patch.setattr("halo_weave.memory.sqlite.wishes.is_wish", lambda _: False)
+        with closing(SqliteStore(path)) as store:
+            ids = written_texts(store, *texts)
+            store.delete([store.chunks_by_ids(ids[-1:])[0].chunk.key], "test")
+    with closing(SqliteStore(path)) as store:
+        for term, found in {"上海": ids[0], "船": ids[0], "Haus": ids[1], "किताब": ids[2], "runs": ids[3]}.items():
+            assert [match.id for match in store.search_words([term], 9)] == [found], term
+        assert store.wishes(9) == [ids[1]]
+        assert store.outlines_by_ids(ids[:1])[0].speaker == "王芳"
+        assert store.verify() == []
+        store.undelete([store.chunks_by_ids(ids[-1:])[0].chunk.key], "test")
+        assert store.count_words(["上海"]).having == [2]
         assert store.verify() == []
 
 

@@ -20,7 +20,9 @@ from halo_weave.records.chunks import ChunkKey
 from support.made_up_chunks import text_chunk, written_texts
 
 WORDS = ["sea", "light", "Grüße", "owl", "running", "runs", "世界", "42", "café", "AND", "x", "hill", "hills", "!!"]
+WORDS += ["ich", "habe", "и", "книги", "किताबें", "평화로운", "ตลาดน้ำ"]
 SEARCHES = [["sea"], ["owl", "run"], ["runs", "running", "grusse"], ["hill", "x", "none", "!!"], WORDS, ["sea light"]]
+SEARCHES += [["世", "книга", "किताब"], ["世界和平", "평화", "ตลาด"], ["lights", "gruss", "ich habe"]]
 
 
 def key_of(store: Store, chunk_id: int) -> ChunkKey:

@@ -14,7 +14,6 @@ from halo_weave.engine.kobold_client.vocabulary import spread_text
 from halo_weave.engine.openai_client.messages import split_marks
 from halo_weave.errors import InputError
 from halo_weave.memory.embedding.text import embedding_text
-from halo_weave.memory.search.query_terms import terms_of
 from halo_weave.memory.words.tokenizer import WordTokenizer
 from halo_weave.records.numbers import number_of_text
 from halo_weave.records.tokens import Token
@@ -26,7 +25,9 @@ from halo_weave.terminal.output import harmless
 from halo_weave.text.chunking import chunks_of
 from halo_weave.text.languages.dates import named_times
 from halo_weave.text.languages.speakers import speaker_of
+from halo_weave.text.languages.stems import STEMMED
 from halo_weave.text.languages.wishes import is_wish
+from halo_weave.text.languages.words import indexed_text, phrases_of, terms_of
 from halo_weave.text.server_sent_events import all_events
 from halo_weave.text.stop_strings import StopFinder
 from halo_weave.tools.calls.calls import parse_call
@@ -46,7 +47,10 @@ _UNITS = (
     "\\", "'", '"', "(", "[", "{", ",", "1", "1 ", "1.", "0", "a", "A", "aA", "é", "日", "a ", "A ", "a: ", "a\n",
     "\u2028", "\x00", "\ud800", "always ", "always\n", "please, ", "i ", "i ally ", "ly", "ing", "May ", "may\n",
     "1 of ", "last ", "2024-", "<tool>", "</tool>", "<tool>a</tool>", "<tool_call>{", "<|im_start|>a\n", "<|im_end|>",
-    "x=1,", "-r ", "\\'", "\\ud83d", "\\\\", "data:", "True,", "await ", "''", "> ",
+    "世", "世界。", "1月", "十", "昨日", "い", "도", "어제 ", "ไ", "น้ำ", "и", "ма", "1 ма", "вчера ", "ال", "قبل ",
+    "हि", "कल ", "im mai ", "vor 1 ", "de la ", "e\u0301", "\u0301", "\u0301\u0323", "\u0e33", "\u200d", "🇩",
+    "antworte ", "nunca ", "いつも", "항상", "हमेशा ", "请", "…", "½", "x=1,", "-r ", "\\'", "\\ud83d", "\\\\", "data:",
+    "True,", "await ", "''", "> ",
 )  # fmt: skip
 _OPENINGS = (
     "", "f(", "f(1)", "f('", 'f("', "f(x=", "await f(1);", "jq ", "jq '", "jq . notes.json >", "jq '.' notes.json",
@@ -125,6 +129,8 @@ PARSERS = [
     Parser("path_of_text", path_of_text),
     Parser("worths", _speak, _SEARCHED),
     Parser("terms_of", terms_of, _WALKED),
+    Parser("indexed_text", indexed_text, _WALKED, openings=("", "ich habe das ")),
+    Parser("phrases_of", lambda text: phrases_of(text, STEMMED), _WALKED),
     Parser("words_of", lambda text: _words.words_of([text.encode(errors="replace").decode()]), _WALKED),
     Parser("embedding_text", _shorten),
     Parser("number_of_text", number_of_text, ending=""),

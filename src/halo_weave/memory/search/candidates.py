@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.memory.search.chunk_filter import ChunkFilter
-from halo_weave.memory.search.query_terms import terms_of
 from halo_weave.memory.search.ranking import RankingCandidate
 from halo_weave.memory.store.protocol import Store
 from halo_weave.memory.vectors.index import VectorIndex
@@ -17,6 +16,7 @@ from halo_weave.memory.vectors.nearest import Ids, best_first, similarities_to
 from halo_weave.memory.vectors.unit import Vector
 from halo_weave.records.chunks import Outline
 from halo_weave.text.languages.dates import AFTERWARDS, named_times, nearness
+from halo_weave.text.languages.words import names_in, terms_of
 
 _LEAST_TIMES, _MOST_TIMES, _SOME_MORE = 2, 16, 1.25
 _FEW = 10_000
@@ -32,14 +32,14 @@ class SearchQuestion:
         self.text = text
         self.now = now
         self.times = named_times(text, now)
-        self._words = frozenset(terms_of(text))
+        self._terms = frozenset(terms_of(text))
         self._named: dict[str, bool] = {}
 
     def names(self, speaker: str | None) -> bool:
         if speaker is None:
             return False
         if speaker not in self._named:
-            self._named[speaker] = not self._words.isdisjoint(terms_of(speaker))
+            self._named[speaker] = names_in(self._terms, speaker)
         return self._named[speaker]
 
     def nearness(self, moment: datetime) -> float:

@@ -2,25 +2,18 @@
 
 import itertools
 import math
-import unicodedata
 from typing import NamedTuple
 
 from halo_weave.memory.store.protocol import Store
+from halo_weave.text.languages.words import is_piece, terms_of
 
-_KINDS_IN_WORDS = "LNM"
-"""Letters, numbers and marks; many scripts write vowels as marks."""
 _NEVER_COMMON = 50
 """A word in at most this many chunks never counts as common, however small the memory."""
 _COMMON_SHARE = 0.5
 """BM25 itself gives no weight to words that occur in more than half of all chunks."""
+_WEIGHT_OF_PIECE = 0.5
 _MOST_READ = 400_000
 """Limit on the chunks that contain a question's words, in total; more would make search in a large memory too slow."""
-
-
-def terms_of(text: str) -> list[str]:
-    """Return the text's words in order, case-folded and without duplicates."""
-    spaced = "".join(letter if unicodedata.category(letter)[0] in _KINDS_IN_WORDS else " " for letter in text)
-    return list(dict.fromkeys(spaced.casefold().split()))
 
 
 class Term(NamedTuple):
@@ -28,7 +21,7 @@ class Term(NamedTuple):
 
     `share` is the fraction of all chunks that contain it; never 0, because the next chunk may contain it. `weight` is
     its significance, independent of the memory's size: 1 for a word in a single chunk, near 0 for a word in every
-    chunk.
+    chunk. Overlapping pieces of a word, in scripts without spaces, count half.
     """
 
     text: str
@@ -63,4 +56,5 @@ class TellingTerms:
 
 def _term(text: str, having: int, chunks: int) -> Term:
     having = min(having, chunks)
-    return Term(text, having / chunks, 1 - math.log(having) / math.log(chunks + 1))
+    weight = _WEIGHT_OF_PIECE if is_piece(text) else 1.0
+    return Term(text, having / chunks, weight * (1 - math.log(having) / math.log(chunks + 1)))

@@ -9,7 +9,7 @@ from pathlib import Path
 from halo_weave.errors import InputError, StoreDamaged, StoreTooNew, StoreUnavailable
 from halo_weave.memory.files.lock import FileLock
 from halo_weave.memory.files.partial import new_file, partial_file, partial_folder, sweep
-from halo_weave.memory.sqlite import checksums, wishes
+from halo_weave.memory.sqlite import checksums, indexed_texts, wishes
 from halo_weave.memory.sqlite.errors import UNREADABLE, read_only, store_error
 from halo_weave.memory.sqlite.schema import APPLICATION_ID, MIGRATIONS
 from halo_weave.system.private_files import make_private_folder
@@ -272,6 +272,7 @@ def _connect(path: Path, timeout_s: float, cache_kib: int = _WRITER_CACHE_KIB) -
         _offer_functions(connection)
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA cell_size_check = ON")
+        connection.execute("PRAGMA trusted_schema = ON")  # some builds otherwise keep triggers from our functions
         connection.execute("PRAGMA fullfsync = ON")  # on macOS, synced data may otherwise still be in the drive's cache
         connection.execute(f"PRAGMA cache_size = -{cache_kib}")
         connection.execute(f"PRAGMA journal_size_limit = {_LARGEST_IDLE_WAL_BYTES}")
@@ -298,6 +299,7 @@ def _offer_functions(connection: sqlite3.Connection) -> None:
     """Register the SQL functions that migrations, checks and repairs use."""
     wishes.offer(connection)
     checksums.offer(connection)
+    indexed_texts.offer(connection)
 
 
 def _migrate(connection: sqlite3.Connection, version: int) -> None:

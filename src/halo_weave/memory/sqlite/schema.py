@@ -4,6 +4,12 @@ Numbers without an upper limit are stored as keys (see `records.numbers`). Times
 `checksum` covers a row, because SQLite itself does not detect a flipped bit.
 """
 
+from halo_weave.memory.sqlite.outline_schema import (
+    FIRST_COLON,
+    FIRST_COLON_OF_ANY_WIDTH,
+    outline_triggers,
+    outlines_of_chunks,
+)
 from halo_weave.memory.store.protocol import FIRST_POSITION, FIRST_TURN
 from halo_weave.memory.words.tokenizer import TOKENIZER
 from halo_weave.records.numbers import key_of_number
@@ -68,7 +74,7 @@ CREATE INDEX forgotten_by_position ON forgotten (first_position) WHERE first_pos
 
 CREATE VIEW searchable AS SELECT id, text FROM chunks WHERE deleted = 0 AND merged_into IS NULL;
 CREATE VIRTUAL TABLE words USING fts5 (
-    text, content = 'searchable', content_rowid = 'id', tokenize = '{TOKENIZER}'
+    text, content = 'searchable', content_rowid = 'id', tokenize = 'porter unicode61 remove_diacritics 2'
 );
 CREATE TRIGGER words_of_new_chunk AFTER INSERT ON chunks WHEN new.deleted = 0 AND new.merged_into IS NULL BEGIN
     INSERT INTO words (rowid, text) VALUES (new.id, new.text);
@@ -203,16 +209,8 @@ CREATE INDEX tree_snapshots_by_position ON tree_snapshots (first_position, last_
 """
 
 # The fields that a search needs of each chunk that was not merged away, in small rows, so that many can be read at
-# once. `opening` is the beginning of the turn up to its first colon, if that comes early: it may name the speaker.
-_OPENING = "substr({text}, 1, nullif(instr(substr({text}, 1, 39), ':'), 0) + 1)"
-_OPENING_OF_TURN = (
-    f"(SELECT {_OPENING.format(text='text')} FROM chunks AS opening"
-    " WHERE opening.turn = {chunk}.turn AND opening.number = 0 AND opening.role = {chunk}.role)"
-)
-OUTLINES_OF_CHUNKS = (
-    f"SELECT id, turn, role, first_position, time, deleted, {_OPENING_OF_TURN.format(chunk='chunks')}\n"
-    "    FROM chunks WHERE merged_into IS NULL"
-)
+# once; see `outline_schema`.
+OUTLINES_OF_CHUNKS = outlines_of_chunks(FIRST_COLON_OF_ANY_WIDTH)
 _OUTLINES_FORM = f"""
 CREATE TABLE outlines (
     id INTEGER PRIMARY KEY,
@@ -223,21 +221,8 @@ CREATE TABLE outlines (
     deleted INTEGER NOT NULL,
     opening TEXT
 ) STRICT;
-INSERT INTO outlines {OUTLINES_OF_CHUNKS};
-CREATE TRIGGER outline_of_new_chunk AFTER INSERT ON chunks WHEN new.merged_into IS NULL BEGIN
-    INSERT INTO outlines VALUES
-        (new.id, new.turn, new.role, new.first_position, new.time, new.deleted, {_OPENING_OF_TURN.format(chunk="new")});
-    UPDATE outlines SET opening = {_OPENING.format(text="new.text")}
-        WHERE new.number = 0 AND id IN (SELECT id FROM chunks WHERE turn = new.turn AND role = new.role);
-END;
-CREATE TRIGGER outline_of_changed_chunk AFTER UPDATE OF text, deleted, merged_into ON chunks BEGIN
-    DELETE FROM outlines WHERE id = new.id AND new.merged_into IS NOT NULL;
-    UPDATE outlines SET deleted = new.deleted WHERE id = new.id;
-    UPDATE outlines SET opening = {_OPENING.format(text="new.text")}
-        WHERE new.number = 0 AND new.text IS NOT old.text
-        AND id IN (SELECT id FROM chunks WHERE turn = new.turn AND role = new.role);
-END;
-CREATE TRIGGER outline_of_removed_chunk AFTER DELETE ON chunks BEGIN
+INSERT INTO outlines {outlines_of_chunks(FIRST_COLON)};
+{outline_triggers(FIRST_COLON)}CREATE TRIGGER outline_of_removed_chunk AFTER DELETE ON chunks BEGIN
     DELETE FROM outlines WHERE id = old.id;
     UPDATE outlines SET opening = NULL
         WHERE old.number = 0 AND id IN (SELECT id FROM chunks WHERE turn = old.turn AND role = old.role);
@@ -245,7 +230,7 @@ END;
 """
 
 # The chunks that contain a user's wish. A trigger cannot detect a wish, so the code that writes a text records it.
-WISHES_OF_CHUNKS = "SELECT id FROM chunks WHERE role = 'user' AND is_wish(text)"
+WISHES_OF_CHUNKS = "SELECT id FROM chunks WHERE role = 'user' AND is_wish(CAST(text AS BLOB))"
 _WISHES_FORM = f"""
 CREATE TABLE wishes (id INTEGER PRIMARY KEY) STRICT;
 INSERT INTO wishes {WISHES_OF_CHUNKS};
@@ -422,6 +407,38 @@ CREATE TRIGGER vector_total_without_vector AFTER DELETE ON vectors WHEN old.vect
 END;
 """
 
+# The word index reads texts as `indexed_text` prepares them, so that it finds words of every script; wishes are
+# recognised in more languages, and speakers before a wide colon. A change of what one of these functions returns
+# requires the same steps again, in a new migration.
+_LANGUAGES_FORM = f"""
+DROP TRIGGER words_of_new_chunk;
+DROP TRIGGER words_of_changed_chunk;
+DROP TABLE words;
+DROP VIEW searchable;
+CREATE VIEW searchable AS SELECT id, indexed_text(CAST(text AS BLOB)) AS text
+    FROM chunks WHERE deleted = 0 AND merged_into IS NULL;
+CREATE VIRTUAL TABLE words USING fts5 (
+    text, content = 'searchable', content_rowid = 'id', tokenize = "{TOKENIZER}"
+);
+INSERT INTO words (words) VALUES ('rebuild');
+CREATE TRIGGER words_of_new_chunk AFTER INSERT ON chunks WHEN new.deleted = 0 AND new.merged_into IS NULL BEGIN
+    INSERT INTO words (rowid, text) VALUES (new.id, indexed_text(CAST(new.text AS BLOB)));
+END;
+CREATE TRIGGER words_of_changed_chunk AFTER UPDATE OF text, deleted, merged_into ON chunks BEGIN
+    INSERT INTO words (words, rowid, text)
+        SELECT 'delete', old.id, indexed_text(CAST(old.text AS BLOB)) WHERE old.deleted = 0 AND old.merged_into IS NULL;
+    INSERT INTO words (rowid, text)
+        SELECT new.id, indexed_text(CAST(new.text AS BLOB)) WHERE new.deleted = 0 AND new.merged_into IS NULL;
+END;
+DELETE FROM wishes;
+INSERT INTO wishes {WISHES_OF_CHUNKS};
+DROP TRIGGER outline_of_new_chunk;
+DROP TRIGGER outline_of_changed_chunk;
+{outline_triggers(FIRST_COLON_OF_ANY_WIDTH)}
+DELETE FROM outlines;
+INSERT INTO outlines {OUTLINES_OF_CHUNKS};
+"""
+
 # The reader's keys of each chunk's tokens. They leave with the text. A chunk has the keys of one reader only.
 _TOKEN_KEYS_FORM = """
 CREATE TABLE token_keys (
@@ -449,6 +466,7 @@ MIGRATIONS = (
     _DAMAGE_FORM,
     _SHARING_FORM,
     _TOTALS_FORM,
+    _LANGUAGES_FORM,
     _TOKEN_KEYS_FORM,
 )
 """Migration N upgrades a database from version N to version N + 1."""

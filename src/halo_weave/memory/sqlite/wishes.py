@@ -41,5 +41,5 @@ def findings(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def offer(connection: sqlite3.Connection) -> None:
-    """Register the SQL function `is_wish(text)`."""
-    connection.create_function("is_wish", 1, is_wish, deterministic=True)
+    """Register the SQL function `is_wish(blob)`; a blob, because Python cannot receive text that is not UTF-8."""
+    connection.create_function("is_wish", 1, lambda text: is_wish(text.decode(errors="replace")), deterministic=True)

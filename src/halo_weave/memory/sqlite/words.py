@@ -4,6 +4,7 @@ FTS5 reads every occurrence of every word and looks up the length of every match
 the file has both ready. Both give the same results, so queries that the file does not support go to FTS5.
 """
 
+import itertools
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,6 +23,9 @@ from halo_weave.memory.words.index import WordIndex
 from halo_weave.memory.words.index_file import IndexOrigin, Words, add_where_found
 from halo_weave.memory.words.tokenizer import WordTokenizer, words_and_places
 from halo_weave.records.chunks import PART, WordCounts, WordMatch, WordPlaces
+from halo_weave.text.languages.language import Language
+from halo_weave.text.languages.stems import STEMMED, tag_of
+from halo_weave.text.languages.words import phrases_of
 
 _SAMPLES = 64
 _TOTALS_ROW = 1
@@ -34,15 +38,18 @@ class SqliteWords:
         self._database = database
         self._tokenizer = WordTokenizer()
         self._tokenizing = threading.Lock()
+        self._known_languages: tuple[int, list[Language]] = (-1, [])
         self._index = (
             None if from_chunks is None else WordIndex(index_path(database.path), self._source, from_chunks=from_chunks)
         )
 
     def search(self, terms: Sequence[str], limit: int, among: Sequence[int] | None) -> list[WordMatch]:
-        phrases = _phrases(terms)
-        if not phrases or limit < 1:
+        if not terms or limit < 1:
             return []
         with self._database.reading() as connection:
+            phrases = list(dict.fromkeys(phrase for forms in self._forms(connection, terms) for phrase in forms))
+            if not phrases:
+                return []
             if self._index is not None and (words := self._single_words(phrases)) is not None:
                 found = self._index.best(_View(connection), [word for word in words if word], limit, among)
                 if found is not None:
@@ -61,29 +68,24 @@ class SqliteWords:
     def count(self, terms: Sequence[str]) -> WordCounts:
         with self._database.reading() as connection:
             chunks = _View(connection).totals().chunks
-            phrases = [_spaced(term) for term in terms]
-            if self._index is not None and (words := self._single_words(phrases)) is not None:
-                counts = self._index.counts(_View(connection), words)
-                if counts is not None:
-                    return WordCounts(chunks, counts)
-            return WordCounts(chunks, [_count(connection, phrase) for phrase in phrases])
+            forms = self._forms(connection, terms)
+            counts = iter(self._counts(connection, [phrase for own in forms for phrase in own]))
+            return WordCounts(chunks, [min(chunks, sum(itertools.islice(counts, len(own)))) for own in forms])
 
     def places(self, terms: Sequence[str], ids: NDArray[np.int64]) -> WordPlaces:
-        words_of_terms = self._words_of([_spaced(term) for term in terms])
-        words = list(dict.fromkeys(word for own in words_of_terms for word in own))
         with self._database.reading() as connection:
             view = _View(connection)
+            words_of_forms = [self._words_of(forms) for forms in self._forms(connection, terms)]
+            words = list(dict.fromkeys(word for forms in words_of_forms for own in forms for word in own))
             found = None if self._index is None else self._index.places(view, words, ids)
             places = dict(zip(words, view.places(words, ids) if found is None else found, strict=True))
             parts = view.last_id() // PART + 1
-        nothing = (np.zeros(len(ids)), 0)
-        of_terms = [[places[word] for word in own] or [nothing] for own in words_of_terms]
-        rows = [np.minimum.reduce([row for row, _ in own]) for own in of_terms]
-        return WordPlaces(
-            np.array(rows, dtype=np.float64).reshape(len(terms), len(ids)),
-            np.array([min(having for _, having in own) for own in of_terms], dtype=np.int64),
-            parts,
-        )
+        frequencies, having = np.zeros((len(terms), len(ids))), np.zeros(len(terms), dtype=np.int64)
+        for place, forms in enumerate(words_of_forms):
+            for own in filter(None, forms):
+                frequencies[place] += np.minimum.reduce([places[word][0] for word in own])
+                having[place] += min(places[word][1] for word in own)
+        return WordPlaces(frequencies, np.minimum(having, parts), parts)
 
     def wait_until_indexed(self) -> None:
         if self._index is not None:
@@ -100,6 +102,26 @@ class SqliteWords:
         self._tokenizer.close()
         if self._index is not None:
             self._index.close()
+
+    def _forms(self, connection: sqlite3.Connection, terms: Iterable[str]) -> list[list[str]]:
+        """Return the phrases that the index may have for each term, in all languages of the memory."""
+        languages = self._languages(connection)
+        return [phrases_of(_clean(term), languages) for term in terms]
+
+    def _languages(self, connection: sqlite3.Connection) -> list[Language]:
+        change = read_counters(connection).change
+        if self._known_languages[0] != change:
+            counts = self._counts(connection, [tag_of(language) for language in STEMMED])
+            known = [language for language, count in zip(STEMMED, counts, strict=True) if count]
+            self._known_languages = (change, known)
+        return self._known_languages[1]
+
+    def _counts(self, connection: sqlite3.Connection, phrases: Sequence[str]) -> list[int]:
+        if self._index is not None and (words := self._single_words(phrases)) is not None:
+            counts = self._index.counts(_View(connection), words)
+            if counts is not None:
+                return counts
+        return [_count(connection, phrase) for phrase in phrases]
 
     def _words_of(self, phrases: Sequence[str]) -> list[list[bytes]]:
         with self._tokenizing:
@@ -154,8 +176,8 @@ class _View:
 
     def changed_after(self, change_number: int, limit: int) -> list[tuple[int, str | None]]:
         return self._connection.execute(
-            "SELECT id, CASE WHEN deleted = 0 AND merged_into IS NULL THEN text END FROM chunks"
-            " WHERE change > ? LIMIT ?",
+            "SELECT id, CASE WHEN deleted = 0 AND merged_into IS NULL THEN indexed_text(CAST(text AS BLOB)) END"
+            " FROM chunks WHERE change > ? LIMIT ?",
             (change_number, limit),
         ).fetchall()
 
@@ -202,13 +224,9 @@ def _numbers(block: bytes) -> list[int]:
     return numbers
 
 
-def _phrases(terms: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(filter(None, map(_spaced, terms))))
-
-
-def _spaced(term: str) -> str:
-    """Normalise spaces; NUL becomes a space and unpaired surrogates become question marks."""
-    return " ".join(term.replace("\0", " ").encode(errors="replace").decode().split())
+def _clean(term: str) -> str:
+    """NUL becomes a space and unpaired surrogates become question marks."""
+    return term.replace("\0", " ").encode(errors="replace").decode()
 
 
 def _quoted(phrase: str) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from halo_weave.memory.files.sealed import SealedFile, open_sealed, write_sealed
 from halo_weave.records.chunks import PART
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 LARGEST_ID = 2**32 - 1
 _MARK = b"HaloWord"
 _ALIGNMENT = 8

@@ -7,20 +7,23 @@ import numpy as np
 
 from halo_weave.memory.words.index_file import Words
 
-TOKENIZER = "porter unicode61 remove_diacritics 2"
-"""The FTS5 tokenizer setting, which the memory's own tables use too."""
+TOKENIZER = "porter unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
+"""The FTS5 tokenizer setting, which the memory's own tables use too. Many scripts write vowels as marks (M)."""
 
 _MOST_REMEMBERED = 10_000
 _INSTANCES_AT_ONCE = 1_000_000
 
 
 class WordTokenizer:
-    """An in-memory FTS5 table that tokenizes like the memory's own. Not thread-safe."""
+    """An in-memory FTS5 table that tokenizes like the memory's own. Not thread-safe.
+
+    Both read texts and terms as `text.languages.words` prepares them.
+    """
 
     def __init__(self) -> None:
         self._connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self._connection.execute(
-            f"CREATE VIRTUAL TABLE words USING fts5 (text, content = '', tokenize = '{TOKENIZER}')"
+            f"CREATE VIRTUAL TABLE words USING fts5 (text, content = '', tokenize = \"{TOKENIZER}\")"
         )
         self._connection.execute("CREATE VIRTUAL TABLE instances USING fts5vocab (words, instance)")
         self._known: dict[str, list[bytes]] = {}

@@ -1,7 +1,7 @@
 """Finds the times that a text names, so that a search can look for what was said then.
 
-Understands days and months in ISO form, with dots and in English words, and English phrases such as "3 weeks ago".
-People often talk about events a few days later, so a time extends some days beyond its end.
+Understands days and months in ISO form, with dots, and in the words of the known languages, and phrases such as "3
+weeks ago". People often talk about events a few days later, so a time extends some days beyond its end.
 """
 
 import calendar
@@ -10,6 +10,9 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import NamedTuple, Self
+
+from halo_weave.text.languages.folding import folded
+from halo_weave.text.languages.time_patterns import DAYS, TimePatterns, numbered_dates, patterns_for
 
 AFTERWARDS = timedelta(days=7)
 """Events are mentioned afterwards, with decreasing probability."""
@@ -21,20 +24,13 @@ _MONTHS = {
     name.lower(): number for names in (calendar.month_name, calendar.month_abbr) for number, name in enumerate(names)
 }
 _MONTH = "|".join(sorted(filter(None, _MONTHS), key=len, reverse=True))
-_ALONE = (r"(?<![\w.-])", r"(?![\w-]|\.\d)")
-"""Surrounds numbers that are not part of another number."""
-_ISO = re.compile(r"(?P<year>\d{4})-(?P<month>\d{1,2})(?:-(?P<day>\d{1,2}))?".join(_ALONE))
-_DOTTED = re.compile(r"(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4})".join(_ALONE))
-_IN_WORDS = re.compile(
+# English is searched for in the text as it is, because capitals tell months from other words.
+_IN_ENGLISH = re.compile(
     rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?:\s+of)?\s+)?(?P<month>{_MONTH})\b\.?"
     r"(?:\s+(?P<day_behind>\d{1,2})(?:st|nd|rd|th)?\b)?(?:,?\s*(?P<year>\d{4})\b)?",
     re.IGNORECASE,
 )
-_AGO = re.compile(r"\b(?P<count>\d{1,4}|an?|one)\s+(?P<unit>day|week|month|year)s?\s+ago\b", re.IGNORECASE)
-# Not "today", which people use for what is new.
-_LAST = re.compile(r"\b(?:(?P<yesterday>yesterday)|(?:last|past)\s+(?P<unit>week|month|year))\b", re.IGNORECASE)
 _LEAP_YEAR, _LEAP_DAYS_APART = 2000, 9
-_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 
 
 class TimeSpan(NamedTuple):
@@ -58,7 +54,7 @@ class Date(NamedTuple):
     day: int | None
 
     @classmethod
-    def of(cls, year: str | None, month: int, day: str | None) -> Self | None:
+    def of(cls, year: str | int | None, month: int, day: str | int | None) -> Self | None:
         """Return the date, or None if it exists in no year."""
         date = cls(int(year) if year else None, month, int(day) if day else None)
         return date if date.in_year(date.year or _LEAP_YEAR, UTC) else None
@@ -90,8 +86,11 @@ class NamedTime(NamedTuple):
 
 def named_times(text: str, now: datetime) -> list[NamedTime]:
     """Return times in the time zone of `now`; none if there are too many for one to be meant."""
-    dates = dict.fromkeys((*_in_numbers(text), *_in_words(text)))
-    named = [*(NamedTime(date) for date in dates), *(NamedTime(None, span) for span in _before(text, now))]
+    plain = " ".join(folded(text).split())
+    patterns = patterns_for(plain)
+    dates = dict.fromkeys((*_in_numbers(plain), *_in_english(text), *_in_words(plain, patterns)))
+    spans = dict.fromkeys(_before(plain, patterns, now))
+    named = [*(NamedTime(date) for date in dates), *(NamedTime(None, span) for span in spans)]
     return named if len(named) <= MOST else []
 
 
@@ -102,15 +101,14 @@ def nearness(named: list[NamedTime], moment: datetime) -> float:
 
 
 def _in_numbers(text: str) -> Iterator[Date]:
-    for pattern in (_ISO, _DOTTED):
-        for found in pattern.finditer(text):
-            if date := Date.of(found["year"], int(found["month"]), found["day"]):
-                yield date
+    for year, month, day in numbered_dates(text):
+        if date := Date.of(year, month, day):
+            yield date
 
 
-def _in_words(text: str) -> Iterator[Date]:
+def _in_english(text: str) -> Iterator[Date]:
     first_word = len(text) - len(text.lstrip())
-    for found in _IN_WORDS.finditer(text):
+    for found in _IN_ENGLISH.finditer(text):
         day, year, name = found["day"] or found["day_behind"], found["year"], found["month"]
         # "May" and "march" are also ordinary words: a month alone counts only if capitalised within a sentence.
         is_name = name[0].isupper() and found.start("month") > first_word
@@ -118,14 +116,20 @@ def _in_words(text: str) -> Iterator[Date]:
             yield date
 
 
-def _before(text: str, now: datetime) -> Iterator[TimeSpan]:
+def _in_words(text: str, patterns: list[TimePatterns]) -> Iterator[Date]:
+    for language in patterns:
+        for year, month, day in language.dates(text):
+            if date := Date.of(year, month, day):
+                yield date
+
+
+def _before(text: str, patterns: list[TimePatterns], now: datetime) -> Iterator[TimeSpan]:
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    for found in _AGO.finditer(text):
-        count = int(found["count"]) if found["count"].isdecimal() else 1
-        unit = _DAYS[found["unit"].lower()]
-        if (count + 1) * unit < today.toordinal():
-            middle = today - timedelta(days=count * unit)
-            yield TimeSpan(middle - timedelta(days=unit // 2), middle + timedelta(days=unit // 2 + 1))
-    for found in _LAST.finditer(text):
-        days = 1 if found["yesterday"] else 2 * _DAYS[found["unit"].lower()]
-        yield TimeSpan(today - timedelta(days=days), today)
+    for language in patterns:
+        for count, unit in language.ago(text):
+            days = DAYS[unit]
+            if (count + 1) * days < today.toordinal():
+                middle = today - timedelta(days=count * days)
+                yield TimeSpan(middle - timedelta(days=days // 2), middle + timedelta(days=days // 2 + 1))
+        for unit in language.last(text):
+            yield TimeSpan(today - timedelta(days=2 * DAYS[unit]), today)

@@ -3,7 +3,7 @@
 import re
 
 LONGEST = 40
-_NAME = re.compile(r"\s*([^\W\d_][^\n:]{0,30}?)\s*:\s")
+_NAME = re.compile(r"\s*([^\W\d_][^\n:：]{0,30}?)\s*(?::\s|：)")
 _MOST_WORDS = 3
 
 

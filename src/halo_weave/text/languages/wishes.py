@@ -1,10 +1,15 @@
 """Detects lasting wishes: how a user wants to be answered, and what the user prefers.
 
 Few questions share words with a wish that applies to them: "Always name the source when I ask about figures." Only
-plain English wishes are recognised; a description of what always happens is not a wish.
+plain wishes in the known languages are recognised; a description of what always happens is not a wish.
 """
 
 import re
+from functools import cache
+
+from halo_weave.text.languages.folding import MARKS, folded
+from halo_weave.text.languages.known import LANGUAGES
+from halo_weave.text.languages.recognition import LATIN
 
 # Only spaces up to a line feed, which begins a sentence itself; otherwise each of many blank lines would scan all
 # others.
@@ -28,6 +33,27 @@ _PREFERENCE = re.compile(
     re.IGNORECASE,
 )
 
+_ENDS_OF_SENTENCES = ".!?\n。।؟¡¿"
+_POLITE_BEGINNINGS = (
+    "bitte|und|also|por favor|y|s'il te plait|s'il vous plait|et|per favore|e|пожалуйста|и|من فضلك|رجاء|و|कृपया|और|"
+    "请|請|그리고|부디|กรุณา|โปรด"
+)
+
 
 def is_wish(text: str) -> bool:
-    return bool(_ORDER.search(text) or _PREFERENCE.search(text))
+    if _ORDER.search(text) or _PREFERENCE.search(text):
+        return True
+    plain = folded(text).replace("’", "'")
+    return any(pattern.search(plain) for pattern in _patterns(is_latin=plain.isascii()))
+
+
+@cache
+def _patterns(*, is_latin: bool) -> list[re.Pattern[str]]:
+    """Return patterns for folded texts, in which nothing repeats without a limit."""
+    wishes = [language.wishes for language in (LATIN if is_latin else LANGUAGES) if language.wishes.begins]
+    begins = "|".join(form for one in wishes for form in one.begins)
+    speaker, polite = rf"(?:[\w{MARKS}]{{1,30}}: ?)?", f"(?:(?:{_POLITE_BEGINNINGS}),? {{0,2}})?"
+    return [
+        re.compile(rf"(?:^|[{_ENDS_OF_SENTENCES}])[^\S\n]{{0,8}}{speaker}{polite}(?:{begins})"),
+        re.compile("|".join(form for one in wishes for form in one.contains)),
+    ]

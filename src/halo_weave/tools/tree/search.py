@@ -6,7 +6,6 @@ that may encode deleted text around its chunk.
 """
 
 import math
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
@@ -21,13 +20,13 @@ from halo_weave.memory.memory import Memory
 from halo_weave.memory.vectors.unit import Vector
 from halo_weave.records.tree import SnapshotChunk, TreeEntry
 from halo_weave.records.tree_paths import heading_of
+from halo_weave.text.languages.words import terms_of
 from halo_weave.tools.tree.entries import NearChunk, ScoredEntry, words_of
 
 _NEAR = 0.5
 _OWN_CHARACTERS = 1000
 """Characters of an entry's own text to compare: about as much as an embedder reads."""
 _FADES_WITHIN = timedelta(days=30)
-_WORD = re.compile(r"\w+")
 
 
 class _Question(NamedTuple):
@@ -95,7 +94,7 @@ class TreeSearch:
         }
 
     def _question(self, query: str) -> _Question:
-        words = frozenset(_words(query))
+        words = frozenset(terms_of(query))
         made = self._memory.embed_texts([query])
         return _Question(words, None, None) if made is None else _Question(words, made[0], made[1][0])
 
@@ -166,8 +165,4 @@ def _similarity(question: _Question, text: str, vector: Vector | None) -> float:
     """Return the cosine similarity or, without vectors, the share of the query's words that are in the text."""
     if question.vector is not None and vector is not None:
         return float(question.vector @ vector)
-    return len(question.words & set(_words(text))) / len(question.words) if question.words else 0.0
-
-
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text.casefold())
+    return len(question.words.intersection(terms_of(text))) / len(question.words) if question.words else 0.0
