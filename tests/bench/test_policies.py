@@ -16,10 +16,12 @@ from halo_weave.bench.conversations import Conversations, Question, Turn, read_c
 from halo_weave.bench.plots import Estimate
 from halo_weave.bench.policies import policies
 from halo_weave.bench.policies.asking import KEEPING, Workshop
+from halo_weave.bench.policies.counted_rows import CountedRows
 from halo_weave.bench.policies.figures import (
     BUDGETED,
     CEILING,
     HALO,
+    NEED_MODEL,
     REREAD,
     SHARES,
     TITLES,
@@ -34,8 +36,9 @@ from halo_weave.bench.policies.policies import Choice
 from halo_weave.bench.policies.retrieval import Ceiling
 from halo_weave.bench.policies.stream import StreamedChat, open_stream_memory, remember
 from halo_weave.bench.policies.window import PolicyWindow, exchanges
-from halo_weave.bench.policies.workers import PolicyRun
+from halo_weave.bench.policies.workers import PolicyRun, batches
 from halo_weave.config import Settings
+from halo_weave.engine.llamacpp.context import LlamaContext
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.engine.protocol import GenerationSettings, Placed
 from halo_weave.engine.settings import EngineSettings
@@ -96,8 +99,9 @@ def chat(workshop: Workshop, data: Path) -> StreamedChat:
     return chat
 
 
-def opened(workshop: Workshop, chat: StreamedChat, policy: str) -> PolicyWindow:
-    return PolicyWindow(workshop.engine, workshop.memory, workshop.settings, chat, KEEPING[policy], BUDGET)
+def opened(workshop: Workshop, chat: StreamedChat, policy: str, *, is_read: bool = False) -> PolicyWindow:
+    keeping = KEEPING[policy]
+    return PolicyWindow(workshop.engine, workshop.memory, workshop.settings, chat, keeping, BUDGET, is_read=is_read)
 
 
 def test_a_whole_run_tells_what_each_policy_has_in_its_context(data: Path, tmp_path: Path) -> None:
@@ -183,6 +187,48 @@ def test_all_jobs_have_an_expected_cost() -> None:
     for put in ({}, {"a": 3}):
         pace = Pace(jobs, asked={"a": 10}, put=put, replayed=1000, context=4096)
         assert min(map(pace.cost, jobs)) > 0
+
+
+def test_without_the_model_its_reading_is_counted_as_the_engine_would_report_it(
+    workshop: Workshop, chat: StreamedChat
+) -> None:
+    """The engine also decodes the last token of a context again, and runs of fewer than four tokens."""
+    decoded = {}
+    for is_read in (True, False):
+        with closing(opened(workshop, chat, HALO, is_read=is_read)) as lived:
+            lived.live_through()
+            decoded[is_read] = lived.decoded / lived.exchanges
+    assert decoded[False] == pytest.approx(decoded[True], abs=8)
+
+
+def test_rows_of_text_that_left_are_kept_up_to_a_limit() -> None:
+    first, second, third = ([Placed(10 * n + place, place) for place in range(4)] for n in range(3))
+    rows = CountedRows(kept_tokens=4)
+    assert rows.decoded([*first, *second]) == 8
+    assert rows.decoded([*first, *third]) == 4
+    assert rows.decoded([*first, *second, *third]) == 0
+    assert rows.decoded(third) == 0  # of the eight tokens that leave, four are kept
+    assert rows.decoded([*first, *second]) == 4
+
+
+def test_evidence_is_measured_without_the_model(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the policy whose context depends on attention is left out, and what only an answer would tell apart."""
+    monkeypatch.setattr(policies, "cache_folder", lambda: tmp_path)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the model was run")
+
+    monkeypatch.setattr(LlamaContext, "sync", refuse)
+    found = policies.run(SMALL, data, WHOLE._replace(questions=0))["budgets"][str(BUDGET)]
+    assert set(found) == set(TITLES) - NEED_MODEL
+    assert found[HALO]["evidence"] > found["fifo"]["evidence"]
+    assert found[HALO]["decoded_per_turn"] < found["rag_time"]["decoded_per_turn"]
+
+
+def test_one_process_searches_for_all_policies_of_a_conversation() -> None:
+    jobs = [PolicyRun(name, policy, 512, puts=False) for policy in ("fifo", HALO) for name in "ab"]
+    assert batches(jobs, is_model_asked=True) == [[job] for job in jobs]
+    assert batches(jobs, is_model_asked=False) == [[jobs[0], jobs[2]], [jobs[1], jobs[3]]]
 
 
 def test_a_share_that_leaves_all_as_it_is_makes_no_difference(workshop: Workshop, chat: StreamedChat) -> None:

@@ -25,6 +25,10 @@ TITLES = {
     CEILING: "i  all that fits around the evidence",
 }
 BUDGETED = tuple(name for name in TITLES if name != CEILING)
+NEED_ATTENTION = frozenset({"h2o"})
+"""Policies whose context depends on the model's attention."""
+NEED_MODEL = NEED_ATTENTION | {REREAD}
+"""Policies that are left out if no question is put to the model."""
 SHARES = (0.25, 0.5)
 """Shares of the budget that living chunks may fill when the question arrives; the rest is for resurrection."""
 _RESAMPLES = 1000
@@ -38,6 +42,12 @@ class MeasuredPolicies(NamedTuple):
     questions: Sequence[Question]
     budgets: tuple[int, ...]
     outcomes: Mapping[tuple[str, str, int], PolicyOutcome]
+
+    @property
+    def policies(self) -> list[str]:
+        """Return the measured policies, in the order of their titles."""
+        found = {policy for _, policy, _ in self.outcomes}
+        return [policy for policy in TITLES if policy in found]
 
     def rows(self, policy: str, budget: int) -> list[OutcomeRow]:
         """Return the rows in the order of the questions."""
@@ -72,7 +82,7 @@ def figures(measured: MeasuredPolicies) -> dict[str, Any]:
 def details(measured: MeasuredPolicies) -> Iterator[dict[str, Any]]:
     """Yield an object for each question under each policy and budget."""
     for budget in measured.budgets:
-        for policy in TITLES:
+        for policy in measured.policies:
             for row in measured.rows(policy, budget):
                 question = measured.questions[row.question]
                 yield {
@@ -143,7 +153,7 @@ def table(figures: Mapping[str, Any]) -> Iterator[str]:
 def _of_budget(measured: MeasuredPolicies, budget: int) -> dict[str, Any]:
     floor, ceiling = (_likelihoods(measured, name, budget) for name in (FLOOR, CEILING))
     found: dict[str, Any] = {}
-    for policy in TITLES:
+    for policy in measured.policies:
         rows = measured.rows(policy, budget)
         evidence = [row.evidence for row in rows]
         likelihoods = _likelihoods(measured, policy, budget)
@@ -168,7 +178,7 @@ def _ahead(measured: MeasuredPolicies, budget: int) -> dict[str, Any]:
     evidence = [row.evidence for row in measured.rows(HALO, budget)]
     likelihoods = _likelihoods(measured, HALO, budget)
     found: dict[str, Any] = {}
-    for policy in TITLES:
+    for policy in measured.policies:
         if policy != HALO:
             others = [row.evidence for row in measured.rows(policy, budget)]
             theirs = _likelihoods(measured, policy, budget)

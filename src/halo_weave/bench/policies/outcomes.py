@@ -78,5 +78,5 @@ def digest_of(path: Path) -> str:
 def _sources() -> Iterator[Path]:
     package = Path(halo_weave.__file__).parent
     for part in _MEASURED_PARTS:
-        pattern = "policies*.py" if part == "bench" else "**/*.py"
+        pattern = "policies/*.py" if part == "bench" else "**/*.py"
         yield from sorted((package / part).glob(pattern))

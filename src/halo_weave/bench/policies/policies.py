@@ -147,10 +147,12 @@ def _is_answerable(question: Question, there: set[tuple[str, str]]) -> bool:
 
 def _jobs(chats: Iterable[str], choice: Choice) -> Iterator[PolicyRun]:
     """Yield a job for each chat, policy and budget; the ceiling has no budget."""
-    put_at = choice.put_at or choice.budgets
+    put_at = (choice.put_at or choice.budgets) if choice.questions else ()
+    left_out = () if choice.questions else policies_figures.NEED_MODEL
+    policies = [policy for policy in policies_figures.BUDGETED if policy not in left_out]
     for chat in chats:
         for budget in choice.budgets:
-            yield from (PolicyRun(chat, policy, budget, budget in put_at) for policy in policies_figures.BUDGETED)
+            yield from (PolicyRun(chat, policy, budget, budget in put_at) for policy in policies)
         yield PolicyRun(chat, policies_figures.CEILING, 0, puts=True)
 
 

@@ -79,7 +79,11 @@ class PolicyWindow:
         chat: StreamedChat,
         keeping: Keeping,
         budget: int,
+        *,
+        is_read: bool,
     ) -> None:
+        """`is_read` tells whether the model reads the chat; otherwise its tokens are only counted, and the brightness
+        of text stays what it is when the text is new or returns."""
         if keeping.kept != "bright":
             by_brightness = msgspec.structs.replace(settings.weave, keeps_by="brightness")
             brightness = _HEAVY if keeping.kept == "heavy" else settings.brightness
@@ -95,7 +99,7 @@ class PolicyWindow:
         self._keeping = keeping
         self._living = settings.weave.budget(budget) if keeping.returns else budget
         life.follow(settings.weave, self._living, life.frames, _Reviver(memory, self.window))
-        self._reader = Reader(self.window, attentive=keeping.kept in ("heavy", "bright"))
+        self._reader = Reader(self.window, attentive=is_read)
         self._chance = random.Random(chat.name)
         self._standing: dict[ChunkKey, float] = {}
         self._arrivals = 0

@@ -74,10 +74,23 @@ def measured(
         # Spawn rather than fork: a fork would inherit locks held by threads that it does not have.
         pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start, (folder, stream))
         try:
-            futures = {pool.submit(_work, job): job for job in jobs}
-            yield from ((futures[future], future.result()) for future in as_completed(futures))
+            futures = [pool.submit(_work, batch) for batch in batches(jobs, is_model_asked=bool(sampled))]
+            for future in as_completed(futures):
+                yield from future.result()
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def batches(jobs: Sequence[PolicyRun], *, is_model_asked: bool) -> list[list[PolicyRun]]:
+    """Return the jobs that one process should do in a row.
+
+    Most of the time goes into the model's reading, if it is asked, and otherwise into searches. All policies search for
+    the same texts of a conversation, and a process searches for each text once.
+    """
+    if is_model_asked:
+        return [[job] for job in jobs]
+    names = dict.fromkeys(job.conversation for job in jobs)
+    return [[job for job in jobs if job.conversation == name] for name in names]
 
 
 def _remembered(
@@ -122,5 +135,5 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _work(job: PolicyRun) -> FoundEvidence:
-    return _asking.found(*job)
+def _work(jobs: Sequence[PolicyRun]) -> list[tuple[PolicyRun, FoundEvidence]]:
+    return [(job, _asking.found(*job)) for job in jobs]
