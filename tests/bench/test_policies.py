@@ -23,7 +23,6 @@ from halo_weave.bench.policies.figures import (
     HALO,
     NEED_MODEL,
     REREAD,
-    SHARES,
     TITLES,
     MeasuredPolicies,
     figures,
@@ -128,7 +127,6 @@ def test_a_whole_run_tells_what_each_policy_has_in_its_context(data: Path, tmp_p
     # Counted or reported by the engine: without resurrection, only new tokens are decoded.
     assert budget["fifo"]["decoded_per_turn"] == pytest.approx(budget["h2o"]["decoded_per_turn"], abs=3)
     assert budget[HALO]["decoded_per_turn"] < budget["rag_time"]["decoded_per_turn"]
-    assert set(found["living_shares"][str(BUDGET)]) == {"0.25", "0.5"}
     assert found["ahead_of"][str(BUDGET)]["fifo"]["evidence"][0] == pytest.approx(
         budget[HALO]["evidence"] - budget["fifo"]["evidence"]
     )
@@ -231,18 +229,6 @@ def test_one_process_searches_for_all_policies_of_a_conversation() -> None:
     assert batches(jobs, is_model_asked=False) == [[jobs[0], jobs[2]], [jobs[1], jobs[3]]]
 
 
-def test_a_share_that_leaves_all_as_it_is_makes_no_difference(workshop: Workshop, chat: StreamedChat) -> None:
-    text = "Where is the spare key of the lighthouse?"
-    with closing(opened(workshop, chat, HALO)) as lived:
-        lived.live_through()
-        assert lived.gives_way_to(0.05)
-        assert not lived.gives_way_to(1.0)
-        with lived.asked(text) as layout:
-            as_it_is = layout.placed
-        with lived.asked(text, 1.0) as layout:
-            assert layout.placed == as_it_is
-
-
 def test_a_text_is_searched_once_for_each_time(
     workshop: Workshop, chat: StreamedChat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -282,12 +268,11 @@ def test_a_question_leaves_the_window_as_it_was(workshop: Workshop, chat: Stream
             return living(window), brightness(window), dict(window.life.burial_log)
 
         before = state()
-        for share in (None, 0.25):
-            with lived.asked("Where is the spare key of the lighthouse?", share) as layout:
-                assert any("flowerpot" in span.chunk.text for span in layout.spans)
-                assert len(layout.placed) <= BUDGET
-                assert state() != before
-            assert state() == before
+        with lived.asked("Where is the spare key of the lighthouse?") as layout:
+            assert any("flowerpot" in span.chunk.text for span in layout.spans)
+            assert len(layout.placed) <= BUDGET
+            assert state() != before
+        assert state() == before
 
 
 def test_the_share_of_evidence_is_that_of_its_tokens(chat: StreamedChat) -> None:
@@ -359,14 +344,13 @@ def test_the_gap_closed_is_the_way_from_floor_to_ceiling() -> None:
 
 
 def test_a_budget_at_which_the_model_was_not_asked_has_evidence_but_no_gap() -> None:
-    def outcome(policy: str, likelihood: float | None) -> PolicyOutcome:
-        shares = {str(share): [50.0, 60.0] for share in SHARES} if policy == HALO else {}
-        return PolicyOutcome([OutcomeRow(0, 50.0, 9, likelihood), OutcomeRow(1, 60.0, 9)], 3.0, shares)
+    def outcome(likelihood: float | None) -> PolicyOutcome:
+        return PolicyOutcome([OutcomeRow(0, 50.0, 9, likelihood), OutcomeRow(1, 60.0, 9)], 3.0)
 
     asked_at = {512: None, 1024: -1.0}
-    outcomes = {("a", name, budget): outcome(name, asked) for budget, asked in asked_at.items() for name in BUDGETED}
-    outcomes["a", "fifo", 1024] = outcome("fifo", -2.0)
-    outcomes["a", CEILING, 0] = outcome(CEILING, 0.0)
+    outcomes = {("a", name, budget): outcome(asked) for budget, asked in asked_at.items() for name in BUDGETED}
+    outcomes["a", "fifo", 1024] = outcome(-2.0)
+    outcomes["a", CEILING, 0] = outcome(0.0)
     questions = [Question("a", "one", ("1",)), Question("a", "two", ("1",))]
     found = figures(MeasuredPolicies({}, questions, tuple(asked_at), outcomes))
     assert (found["questions"], found["questions_answered"]) == (2, 1)

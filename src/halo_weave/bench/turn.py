@@ -26,8 +26,7 @@ from halo_weave.weave.settings import WeaveSettings
 REPLY_TOKENS = 200
 _WINDOW = WindowSettings(
     generation=GenerationSettings(max_tokens=REPLY_TOKENS, temperature=0.7, seed=1),
-    # Only one or two groups return: the model's own work stays small, so our share does not look better than it is.
-    weave=WeaveSettings(budget_tokens=1000, resurrection_cap=600),
+    weave=WeaveSettings(budget_tokens=1000),
 )
 _SUBJECTS = ("a lighthouse", "a small town", "the sea", "an old clock", "a long winter", "two rivers", "a garden")
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import NamedTuple
 
-from halo_weave.bench.policies.figures import CEILING, HALO, NEED_ATTENTION, REREAD, SHARES
+from halo_weave.bench.policies.figures import CEILING, HALO, NEED_ATTENTION, REREAD
 from halo_weave.bench.policies.outcomes import OutcomeRow, PolicyOutcome
 from halo_weave.bench.policies.reading import behind, expectation
 from halo_weave.bench.policies.retrieval import (
@@ -88,11 +88,7 @@ class Asking:
             elif is_put:
                 with self._putting():
                     context.sync(base, clean=True)
-            rows, reread, shares = (
-                list[OutcomeRow](),
-                list[OutcomeRow](),
-                {str(share): list[float]() for share in SHARES},
-            )
+            rows, reread = list[OutcomeRow](), list[OutcomeRow]()
             for asked in chat.asked:
                 with lived.asked(asked.question.text) as layout:
                     situation = Situation.of(layout)
@@ -102,18 +98,10 @@ class Asking:
                         context.sync(base)
                 if policy == HALO:
                     reread.append(self._row(asked, situation, self._workshop.reading, clean=True))
-                    for share in SHARES:
-                        shares[str(share)].append(self._evidence_at(share, lived, asked, rows[-1]))
             per_turn = lived.decoded / max(1, lived.exchanges)
         if policy == HALO:
-            return {HALO: PolicyOutcome(rows, per_turn, shares), REREAD: PolicyOutcome(reread)}
+            return {HALO: PolicyOutcome(rows, per_turn), REREAD: PolicyOutcome(reread)}
         return {policy: PolicyOutcome(rows, per_turn)}
-
-    def _evidence_at(self, share: float, lived: PolicyWindow, asked: AskedQuestion, as_it_is: OutcomeRow) -> float:
-        if not lived.gives_way_to(share):
-            return as_it_is.evidence
-        with lived.asked(asked.question.text, share) as layout:
-            return asked.percent_in(Situation.of(layout).keys)
 
     def _found(self, chat: StreamedChat, policy: str, budget: int) -> PolicyOutcome:
         memory, reading = self._workshop.memory, self._workshop.reading

@@ -20,6 +20,9 @@ class CountedRows:
         self._held: dict[Placed, None] = {}
         self._kept: OrderedDict[Placed, None] = OrderedDict()
 
+    def keeps(self, token: Placed) -> bool:
+        return token in self._kept
+
     def decoded(self, wanted: Iterable[Placed]) -> int:
         """Make the context equal to these tokens; return how many of them had to be decoded."""
         tokens = dict.fromkeys(wanted)

@@ -29,8 +29,6 @@ NEED_ATTENTION = frozenset({"h2o"})
 """Policies whose context depends on the model's attention."""
 NEED_MODEL = NEED_ATTENTION | {REREAD}
 """Policies that are left out if no question is put to the model."""
-SHARES = (0.25, 0.5)
-"""Shares of the budget that living chunks may fill when the question arrives; the rest is for resurrection."""
 _RESAMPLES = 1000
 FigureValues = NDArray[np.float64]
 
@@ -58,9 +56,6 @@ class MeasuredPolicies(NamedTuple):
         values = [one.decoded_per_turn for _, one in self._of(policy, budget) if one.decoded_per_turn is not None]
         return float(np.mean(values)) if values else None
 
-    def at_share(self, share: float, budget: int) -> list[float]:
-        return [value for _, outcome in self._of(HALO, budget) for value in outcome.shares.get(str(share), ())]
-
     def _of(self, policy: str, budget: int) -> Iterator[tuple[str, PolicyOutcome]]:
         wanted = (policy, 0 if policy == CEILING else budget)
         return ((name, one) for (name, *rest), one in self.outcomes.items() if tuple(rest) == wanted)
@@ -75,7 +70,6 @@ def figures(measured: MeasuredPolicies) -> dict[str, Any]:
         "questions_answered": sum(row.log_likelihood is not None for row in asked),
         "budgets": {str(budget): _of_budget(measured, budget) for budget in measured.budgets},
         "ahead_of": {str(budget): _ahead(measured, budget) for budget in measured.budgets},
-        "living_shares": {str(budget): _at_shares(measured, budget) for budget in measured.budgets},
     }
 
 
@@ -144,10 +138,6 @@ def table(figures: Mapping[str, Any]) -> Iterator[str]:
                 f"{_in_words(one['gap_closed'], one['intervals'].get('gap_closed')):>22}  "
                 f"{'' if one['decoded_per_turn'] is None else round(one['decoded_per_turn']):>16}"
             )
-        shares = figures["living_shares"][budget].items()
-        yield "evidence of h by the share that lives: " + " · ".join(
-            f"{share} {_in_words(one['evidence'], one['interval'])}" for share, one in shares
-        )
 
 
 def _of_budget(measured: MeasuredPolicies, budget: int) -> dict[str, Any]:
@@ -188,13 +178,6 @@ def _ahead(measured: MeasuredPolicies, budget: int) -> dict[str, Any]:
                 "log_likelihood": paired_difference(theirs.tolist(), likelihoods.tolist()) if are_known else None,
             }
     return found
-
-
-def _at_shares(measured: MeasuredPolicies, budget: int) -> dict[str, Any]:
-    values = {share: measured.at_share(share, budget) for share in SHARES}
-    return {
-        str(share): {"evidence": float(np.mean(found)), "interval": interval(found)} for share, found in values.items()
-    }
 
 
 def _likelihoods(measured: MeasuredPolicies, policy: str, budget: int) -> FigureValues:

@@ -25,11 +25,10 @@ class OutcomeRow(msgspec.Struct, frozen=True):
 
 
 class PolicyOutcome(msgspec.Struct, frozen=True):
-    """One conversation under one policy. `shares` holds the evidence by question when fewer living chunks may stay."""
+    """One conversation under one policy."""
 
     rows: list[OutcomeRow]
     decoded_per_turn: float | None = None
-    shares: dict[str, list[float]] = {}
 
 
 class KeptOutcomes:

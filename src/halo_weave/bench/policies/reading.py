@@ -41,6 +41,10 @@ class Reader:
             return self._read_with_attention(layout, reply, words)
         return Read(self._rows.decoded([*layout.placed, *reply]), None)
 
+    def keeps(self, token: Placed) -> bool:
+        """Return whether a token that left the context would return by a copy."""
+        return self._window.engine_context.keeps(token) if self._attentive else self._rows.keeps(token)
+
     def _read_with_attention(self, layout: Layout, reply: list[Placed], words: Sequence[Token]) -> Read:
         window, context = self._window, self._window.engine_context
         if not reply:

@@ -5,22 +5,35 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
+from halo_weave.engine.protocol import Placed
 from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.tokens import Token
 from halo_weave.records.windows import BurialRecord, packed_brightness
 from halo_weave.session.window.burial_log import BurialLog
 from halo_weave.session.window.chunk_json import chunk_to_json, key_to_json
 from halo_weave.session.window.events import EventLog
 from halo_weave.session.window.reviving import Reviver
-from halo_weave.weave import pruning
+from halo_weave.weave import composing, pruning
+from halo_weave.weave.composing import ContextPlan
 from halo_weave.weave.context import Context, LiveChunk
-from halo_weave.weave.layout import Frames, Layout, OpenTurn, lay_out, size_of
+from halo_weave.weave.layout import Frames, Layout, OpenTurn, lay_out, place_of_chunk, size_of
 from halo_weave.weave.living import LivingChunk, TurnKey, tokens_in_all, turn_of
 from halo_weave.weave.pruning import Burial, Holding, PruningPlan
-from halo_weave.weave.recent import newest_exchanges
-from halo_weave.weave.resurrection import Dormant, ResurrectionPlan, StartingBrightness
+from halo_weave.weave.recent import recencies
+from halo_weave.weave.resurrection import (
+    Candidate,
+    Dormant,
+    ResurrectionPlan,
+    Revival,
+    StartingBrightness,
+    group_keys,
+)
 from halo_weave.weave.settings import WeaveSettings
 from halo_weave.weave.worth import WorthInput, worths
+
+_ROOM_TO_SPARE = 8
+"""Tokens that may stay unused because dates were not known when a context was planned."""
 
 
 class LivingContext:
@@ -34,6 +47,8 @@ class LivingContext:
         self._memory = memory
         self._log = log
         self._clock = clock
+        self.keeps: Callable[[Placed], bool] = lambda _: False
+        """Whether the engine kept the state of a token that left the context."""
 
     def follow(self, settings: WeaveSettings, budget: int, frames: Frames, reviver: Reviver) -> None:
         """Use these from now on; `budget` is the maximum number of tokens between turns."""
@@ -102,7 +117,52 @@ class LivingContext:
         chunks = [one for one in self.living(current) if one.turn not in without]
         return pruning.plan(chunks, budget=budget, fixed=size - tokens_in_all(chunks))
 
-    def living(self, current: Collection[TurnKey]) -> list[LivingChunk]:
+    def plan_context(
+        self,
+        candidates: Sequence[Candidate],
+        known: Mapping[ChunkKey, Chunk],
+        *,
+        needs: Mapping[ChunkKey, float],
+        floor: float,
+        budget: int,
+    ) -> ContextPlan:
+        """Plan the context for a message that is not in it yet. `known` has chunks that need not be read again, and
+        `needs` how likely the reply needs each chunk that the search found."""
+        living = self.living((), needs)
+        groups = [key for candidate in candidates for key in group_keys(candidate.key)]
+        dormant = self.dormant(groups, known)
+        starting, fixed = self.starting_brightness(), len(self.frames.beginning)
+
+        def planned(room: int) -> ContextPlan:
+            return composing.plan(living, candidates, dormant, budget=room, fixed=fixed, floor=floor, starting=starting)
+
+        # Dates at gaps depend on the neighbouring chunks and are not part of a plan, so look for the largest that fits.
+        plan, fits, exceeds = planned(budget), budget, budget
+        while (excess := self._size_after(plan, known) - budget) > 0 and fits > 1 and plan.held_by is None:
+            fits, exceeds = max(1, fits - excess), fits
+            plan = planned(fits)
+        while exceeds - fits > _ROOM_TO_SPARE:
+            other = planned(room := (fits + exceeds) // 2)
+            if self._size_after(other, known) <= budget:
+                plan, fits = other, room
+            else:
+                exceeds = room
+        return plan
+
+    def _size_after(self, plan: ContextPlan, known: Mapping[ChunkKey, Chunk]) -> int:
+        left = {burial.key for burial in plan.leaves}
+        after = Context(chunk for chunk in self.context if chunk.key not in left)
+        for _, chunk in self._revived(plan.returns, known):
+            after.add(chunk)
+        return size_of(after, self.frames, gap=self._gap)
+
+    def compose(self, plan: ContextPlan) -> None:
+        """Carry out a plan for a message."""
+        with self.lock:
+            self._bury(plan.leaves)
+            self.revive(ResurrectionPlan(plan.returns, plan.returned_tokens, plan.skipped, plan.skipped_groups))
+
+    def living(self, current: Collection[TurnKey], needs: Mapping[ChunkKey, float] = {}) -> list[LivingChunk]:
         """The living chunks as the planners see them, if `current` are the turns of the exchange in progress."""
         chunks = [
             LivingChunk(
@@ -119,8 +179,8 @@ class LivingContext:
         ]
         # A returned chunk is from another time or another window, even if its turn is new.
         own = {chunk.key for chunk in self.context if not chunk.returned}
-        recent = newest_exchanges((one for one in chunks if one.key in own and not one.is_current), self._recent_tokens)
-        return [one._replace(is_recent=one.key in own and one.turn in recent) for one in chunks]
+        recent = recencies((one for one in chunks if one.key in own and not one.is_current), self._recent_tokens)
+        return [one._replace(recency=recent.get(one.key, 0.0), need=needs.get(one.key, 0.0)) for one in chunks]
 
     def dormant(self, keys: Iterable[ChunkKey], known: Mapping[ChunkKey, Chunk]) -> dict[ChunkKey, Dormant]:
         """The planning data of those chunks that could return, because they are neither living nor deleted."""
@@ -133,7 +193,7 @@ class LivingContext:
             chunk = None if key in self.context else known.get(key) or stored.get(key)
             if chunk is None or chunk.deleted:
                 continue
-            tokens, _ = self.reviver.tokens(chunk)
+            tokens, is_foreign = self.reviver.tokens(chunk)
             grave = graves.get(key)
             frame = self.frame_tokens(turn_of(key), chunk.time)
             earned = () if grave is None else grave.token_brightness()
@@ -145,15 +205,22 @@ class LivingContext:
                 grave.peak if grave else None,
                 # The values belong to other tokens if the chunk was tokenised by another model or merged since.
                 earned if len(earned) == len(tokens) else (),
+                self.keeps(self._first_placed(chunk, tokens, is_foreign)),
             )
         return found
+
+    def _first_placed(self, chunk: Chunk, tokens: Sequence[Token], is_foreign: bool) -> Placed:
+        place = place_of_chunk(chunk.first_position, self.reviver.turn_start(chunk), is_foreign=is_foreign)
+        return Placed(place, tokens[0].id)
 
     def starting_brightness(self) -> StartingBrightness:
         return StartingBrightness(self._settings.resurrection_brightness, self.context.mean_brightness())
 
-    def revive(self, plan: ResurrectionPlan) -> None:
-        stored = self._memory.chunks_by_keys(revival.key for revival in plan.revivals)
-        revived = [
+    def _revived(self, revivals: Iterable[Revival], known: Mapping[ChunkKey, Chunk]) -> list[tuple[Revival, LiveChunk]]:
+        revivals = list(revivals)
+        unknown = (revival.key for revival in revivals if revival.key not in known)
+        chunks = {**known, **{key: entry.chunk for key, entry in self._memory.chunks_by_keys(unknown).items()}}
+        return [
             (
                 revival,
                 self.reviver.alive(
@@ -163,9 +230,12 @@ class LivingContext:
                     is_pinned=revival.is_pinned,
                 ),
             )
-            for revival in plan.revivals
-            if revival.key in stored and not (chunk := stored[revival.key].chunk).deleted
+            for revival in revivals
+            if revival.key in chunks and not (chunk := chunks[revival.key]).deleted
         ]
+
+    def revive(self, plan: ResurrectionPlan) -> None:
+        revived = self._revived(plan.revivals, {})
         with self.lock:
             for revival, live in revived:
                 live.returned = revival.reason

@@ -1,6 +1,6 @@
-"""Nothing returns for a message unrelated to the memory, however large the memory is."""
+"""How likely a reply needs what the search found; nothing returns for a message unrelated to the memory."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -8,13 +8,13 @@ import pytest
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.memory.embedders.embedder import EmbedderSettings
 from halo_weave.memory.search.query_terms import TellingTerms
+from halo_weave.memory.search.search import Hit
 from halo_weave.memory.store.protocol import Store
-from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.chunks import Chunk, ChunkKey, utc_now
+from halo_weave.records.tokens import Token
 from halo_weave.session.hub import Hub
+from halo_weave.session.turn.recalling import ABOUT_THE_MEMORY, ABOUT_THE_MEMORY_BY_WORDS, FLOOR, needs_of
 from halo_weave.session.turn.turn import send
-from halo_weave.weave import restraint
-from halo_weave.weave.resurrection import Candidate
-from halo_weave.weave.settings import WeaveSettings
 from support.made_up_chunks import written_texts
 from support.windows import PLAIN, WORDS_ALONE, Clock, opened_hub, seen_text, weave
 
@@ -31,43 +31,51 @@ SAID = (
 )
 
 
-def found(score: float, similarity: float | None = None, word_weight: float = 0.0, **more: bool) -> Candidate:
-    return Candidate(ChunkKey(int(100 * score), 0, "user"), score, similarity, word_weight=word_weight, **more)
+def hit(score: float, similarity: float | None = None, word_weight: float = 0.0, **more: bool) -> Hit:
+    turn = int(100 * score)
+    chunk = Chunk.of_tokens(ChunkKey(turn, 0, "user"), [Token(1, "x")], first_position=turn, time=utc_now())
+    return Hit(turn, chunk, score, similarity, None, None, None, word_weight=word_weight, **more)
 
 
-def test_what_is_neither_close_nor_shares_words_does_not_return() -> None:
-    assert restraint.needed([found(5, 0.48), found(4, 0.2, word_weight=0.9)], best_score=5) == []
+def needed(hits: list[Hit], living: Collection[ChunkKey] = ()) -> list[Hit]:
+    needs = needs_of(hits, living)
+    return [one for one in hits if needs[one.chunk.key] >= FLOOR]
+
+
+def test_what_is_neither_close_nor_shares_words_is_not_needed() -> None:
+    assert needed([hit(5, 0.48), hit(4, 0.2, word_weight=0.9)]) == []
 
 
 @pytest.mark.parametrize(
     "best",
     [
-        found(5, restraint.ABOUT_THE_MEMORY),
-        found(5, 0.4, word_weight=1.5),
-        found(5, None, word_weight=restraint.ABOUT_THE_MEMORY_BY_WORDS),
-        found(5, 0.1, is_of_named_time=True),
+        hit(5, ABOUT_THE_MEMORY),
+        hit(5, 0.4, word_weight=1.5),
+        hit(5, None, word_weight=ABOUT_THE_MEMORY_BY_WORDS),
+        hit(5, 0.1, is_of_named_time=True),
     ],
     ids=["close", "close and shares words", "shares words, without vectors", "of a time that the message names"],
 )
-def test_what_the_message_is_about_returns(best: Candidate) -> None:
-    assert restraint.needed([best], best_score=5) == [best]
+def test_what_the_message_is_about_is_needed(best: Hit) -> None:
+    assert needed([best]) == [best]
 
 
-def test_what_scores_less_than_half_of_the_best_does_not_return() -> None:
-    best, good, weak = found(6, 0.8), found(3, 0.3), found(2.9, 0.3)
-    assert restraint.needed([best, good, weak], best_score=6) == [best, good]
+def test_what_scores_less_than_half_of_the_best_is_not_needed() -> None:
+    best, good, weak = hit(6, 0.8), hit(3, 0.3), hit(2.9, 0.3)
+    assert needed([best, good, weak]) == [best, good]
+    assert needed([best, hit(2.9, 0.8)], living=[best.chunk.key]) == [best]
 
 
-def test_what_lives_already_sets_the_mark_too() -> None:
-    assert restraint.needed([found(3, 0.8)], best_score=6.1) == []
+def test_that_a_message_is_about_living_text_brings_nothing_back() -> None:
+    living, dormant = hit(6, 0.9), hit(5, 0.4)
+    assert needed([living, dormant], living=[living.chunk.key]) == [living]
 
 
-def test_nothing_is_needed_of_nothing() -> None:
-    assert restraint.needed([], best_score=0) == []
-
-
-def test_at_most_512_tokens_return_unless_more_are_asked_for() -> None:
-    assert WeaveSettings().resurrection_cap == 512
+def test_a_better_score_is_needed_more_and_every_need_is_a_probability() -> None:
+    needs = list(needs_of([hit(9, 0.8), hit(8.5, 0.7), hit(6, 0.9)], ()).values())
+    assert needs == sorted(needs, reverse=True)
+    assert all(0 < need < 1 for need in needs)
+    assert needs_of([], ()) == {}
 
 
 def test_a_word_of_one_chunk_weighs_1_and_a_word_of_all_next_to_nothing(store: Store) -> None:
