@@ -5,10 +5,13 @@ from collections.abc import Iterable
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.weave.living import LivingChunk, TurnKey
 
-JUST_SAID = 0.5
+JUST_SAID = 0.05
 """The probability that a reply needs the newest chunk, whatever the message is about."""
 HALF_AS_RECENT_TOKENS = 96
 """This probability halves with every so many tokens that were said since."""
+
+JUST_RETURNED = 0.005
+"""The same for text that returned for one of the last two messages: the next one is often about the same."""
 
 
 def recencies(chunks: Iterable[LivingChunk], most_tokens: int) -> dict[ChunkKey, float]:

@@ -13,7 +13,13 @@ from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import Chunk, ChunkKey, utc_now
 from halo_weave.records.tokens import Token
 from halo_weave.session.hub import Hub
-from halo_weave.session.turn.recalling import ABOUT_THE_MEMORY, ABOUT_THE_MEMORY_BY_WORDS, FLOOR, needs_of
+from halo_weave.session.turn.recalling import (
+    ABOUT_THE_MEMORY,
+    ABOUT_THE_MEMORY_BY_WORDS,
+    FLOOR,
+    needs_of,
+    plan_context,
+)
 from halo_weave.session.turn.turn import send
 from support.made_up_chunks import written_texts
 from support.windows import PLAIN, WORDS_ALONE, Clock, opened_hub, seen_text, weave
@@ -106,3 +112,34 @@ def test_a_question_about_the_past_brings_its_answer_back(hub: Hub) -> None:
     assert send(window, "Where does my cat Miso sleep?").figures.resurrected > 0
     assert SAID[0] in seen_text(window)
     assert SAID[1] not in seen_text(window)
+
+
+def test_what_returned_and_was_not_looked_at_does_not_return_for_the_next_messages_unless_they_need_it_more(
+    hub: Hub,
+) -> None:
+    window, question = hub.open("new"), "Where does my cat Miso sleep?"
+    life = window.life
+
+    def miso() -> list[ChunkKey]:
+        plan = plan_context(window, question, 10_000, before=10**9)
+        return [one.key for one in plan.returns if one.found is not None and one.found.key == one.key]
+
+    (key, *_) = miso()
+    life.compose(plan_context(window, question, 10_000, before=10**9))
+    life.context[key].shine(0)
+    life.prune(1)
+    assert key not in miso()
+    life.compose(plan_context(window, "Hello!", 10_000, before=10**9))
+    assert key not in miso()
+    for _ in range(2):
+        life.compose(plan_context(window, "Hello!", 10_000, before=10**9))
+    assert key in miso()
+
+
+def test_what_returned_and_was_looked_at_may_return_at_once(hub: Hub) -> None:
+    window, question = hub.open("new"), "Where does my cat Miso sleep?"
+    plan = plan_context(window, question, 10_000, before=10**9)
+    window.life.compose(plan)
+    window.life.prune(1)
+    again = plan_context(window, question, 10_000, before=10**9)
+    assert [one.key for one in again.returns] == [one.key for one in plan.returns]

@@ -16,11 +16,11 @@ from halo_weave.session.window.events import EventLog
 from halo_weave.session.window.reviving import Reviver
 from halo_weave.weave import composing, pruning
 from halo_weave.weave.composing import ContextPlan
-from halo_weave.weave.context import Context, LiveChunk
+from halo_weave.weave.context import Context, LiveChunk, ReturnVisit
 from halo_weave.weave.layout import Frames, Layout, OpenTurn, lay_out, place_of_chunk, size_of
 from halo_weave.weave.living import LivingChunk, TurnKey, tokens_in_all, turn_of
 from halo_weave.weave.pruning import Burial, Holding, PruningPlan
-from halo_weave.weave.recent import recencies
+from halo_weave.weave.recent import JUST_RETURNED, recencies
 from halo_weave.weave.resurrection import (
     Candidate,
     Dormant,
@@ -36,6 +36,10 @@ _ROOM_TO_SPARE = 8
 """Tokens that may stay unused because dates were not known when a context was planned."""
 
 
+_REMEMBERED_MESSAGES = 2
+"""So many messages long a return is remembered: the text stays if there is room, and does not come and go."""
+
+
 class LivingContext:
     """Every change holds `lock`, so that its holder sees a consistent state."""
 
@@ -47,6 +51,10 @@ class LivingContext:
         self._memory = memory
         self._log = log
         self._clock = clock
+        self._message = 0
+        """The number of messages that a context was composed for since the window was opened."""
+        self._unused: dict[ChunkKey, ReturnVisit] = {}
+        """Text that returned for one of the last messages and left again without having been looked at."""
         self.keeps: Callable[[Placed], bool] = lambda _: False
         """Whether the engine kept the state of a token that left the context."""
 
@@ -129,6 +137,7 @@ class LivingContext:
         """Plan the context for a message that is not in it yet. `known` has chunks that need not be read again, and
         `needs` how likely the reply needs each chunk that the search found."""
         living = self.living((), needs)
+        candidates = [candidate for candidate in candidates if self._is_worth_a_return(candidate)]
         groups = [key for candidate in candidates for key in group_keys(candidate.key)]
         dormant = self.dormant(groups, known)
         starting, fixed = self.starting_brightness(), len(self.frames.beginning)
@@ -159,8 +168,18 @@ class LivingContext:
     def compose(self, plan: ContextPlan) -> None:
         """Carry out a plan for a message."""
         with self.lock:
+            self._message += 1
+            self._unused = {
+                key: visit
+                for key, visit in self._unused.items()
+                if self._message - visit.message <= _REMEMBERED_MESSAGES
+            }
             self._bury(plan.leaves)
             self.revive(ResurrectionPlan(plan.returns, plan.returned_tokens, plan.skipped, plan.skipped_groups))
+            for revival in plan.returns:
+                if revival.found is not None and revival.key in self.context:
+                    chunk = self.context[revival.key]
+                    chunk.return_visit = ReturnVisit(self._message, revival.found.need, chunk.peak)
 
     def living(self, current: Collection[TurnKey], needs: Mapping[ChunkKey, float] = {}) -> list[LivingChunk]:
         """The living chunks as the planners see them, if `current` are the turns of the exchange in progress."""
@@ -180,7 +199,16 @@ class LivingContext:
         # A returned chunk is from another time or another window, even if its turn is new.
         own = {chunk.key for chunk in self.context if not chunk.returned}
         recent = recencies((one for one in chunks if one.key in own and not one.is_current), self._recent_tokens)
+        recent |= {chunk.key: JUST_RETURNED for chunk in self.context if self._has_just_returned(chunk)}
         return [one._replace(recency=recent.get(one.key, 0.0), need=needs.get(one.key, 0.0)) for one in chunks]
+
+    def _has_just_returned(self, chunk: LiveChunk) -> bool:
+        return chunk.return_visit is not None and self._message - chunk.return_visit.message < _REMEMBERED_MESSAGES
+
+    def _is_worth_a_return(self, candidate: Candidate) -> bool:
+        """Text that returned and was not looked at does not return for the next messages unless they need it more."""
+        visit = self._unused.get(candidate.key)
+        return visit is None or candidate.need > visit.need
 
     def dormant(self, keys: Iterable[ChunkKey], known: Mapping[ChunkKey, Chunk]) -> dict[ChunkKey, Dormant]:
         """The planning data of those chunks that could return, because they are neither living nor deleted."""
@@ -271,6 +299,9 @@ class LivingContext:
         with self.lock:
             for burial in burials:
                 chunk = self.context.remove(burial.key)
+                visit = chunk.return_visit
+                if visit is not None and self._has_just_returned(chunk) and chunk.peak < visit.peak:
+                    self._unused[chunk.key] = visit
                 brightness = packed_brightness(chunk.brightness)
                 self.burial_log.bury(
                     BurialRecord(burial.key, chunk.first_position, burial.peak, burial.reason, time, brightness)
