@@ -125,17 +125,18 @@ def chosen_chats(conversations: Conversations, count: int) -> list[str]:
     """Return `count` chats spread evenly over those that have questions with evidence, in order; 0 means all."""
     asked = {question.conversation for question in conversations.questions if question.evidence}
     names = [name for name in dict.fromkeys(turn.conversation for turn in conversations.turns) if name in asked]
-    return [names[place] for place in _spread(len(names), count or len(names))]
+    return [names[place] for place in spread(len(names), count or len(names))]
 
 
 def sample(conversations: Conversations, chats: Collection[str], count: int) -> frozenset[int]:
     """Return the numbers of `count` questions with an answer and evidence, spread evenly over these chats."""
     there = {(turn.conversation, turn.id) for turn in conversations.turns if turn.conversation in chats}
     answerable = [number for number, question in enumerate(conversations.questions) if _is_answerable(question, there)]
-    return frozenset(answerable[place] for place in _spread(len(answerable), count))
+    return frozenset(answerable[place] for place in spread(len(answerable), count))
 
 
-def _spread(total: int, count: int) -> list[int]:
+def spread(total: int, count: int) -> list[int]:
+    """Return `count` places spread evenly over a list of this length."""
     places: list[int] = np.linspace(0, total - 1, min(count, total)).round().astype(int).tolist()
     return places
 

@@ -111,9 +111,17 @@ class PolicyWindow:
     def live_through(self) -> None:
         """Pass the chat's last part through the window. Afterwards the memory shows everything before its end."""
         for message, reply in exchanges([said for said in self._chat.tail if self._can_take(said)]):
-            self._exchange(message, reply)
+            self._begin(message, reply)
+            self._go_on(message, reply)
         self._memory.until = self._chat.end
         self._leave_only_what_fits()
+
+    def contexts(self) -> Iterator[Layout]:
+        """Pass the chat's last part through the window, and yield the context before each message or reply."""
+        for message, reply in exchanges(self._chat.tail):
+            self._begin(message, reply)
+            yield self.window.life.layout()
+            self._go_on(*(said if said is None or self._can_take(said) else None for said in (message, reply)))
 
     @contextmanager
     def asked(self, text: str) -> Iterator[Layout]:
@@ -143,16 +151,21 @@ class PolicyWindow:
         """Return whether the turn fits. A window refuses one that leaves no room for an answer; the memory has it."""
         return sum(chunk.token_count for chunk in said.chunks) <= (self.window.usable_tokens - _SPARE) // 2
 
-    def _exchange(self, message: StreamedTurn | None, reply: StreamedTurn | None) -> None:
-        life, said = self.window.life, [one for one in (message, reply) if one is not None]
-        current = frozenset(one.turn for one in said)
-        self._memory.until = said[0].start
+    def _begin(self, message: StreamedTurn | None, reply: StreamedTurn | None) -> None:
+        """Make the context that the policy offers for a message."""
+        first = message or reply
+        assert first is not None
+        self._memory.until = first.start
         self._leave_only_what_fits()
         if message is not None:
             self._return_for(message.text, message.start)
-            life.hold(current)
-            life.add(life.reviver.fresh(chunk, self._memory.tokens(chunk)) for chunk in message.chunks)
+
+    def _go_on(self, message: StreamedTurn | None, reply: StreamedTurn | None) -> None:
+        """Let the message and its reply pass through the window."""
+        life, current = self.window.life, frozenset(one.turn for one in (message, reply) if one is not None)
         life.hold(current)
+        if message is not None:
+            life.add(life.reviver.fresh(chunk, self._memory.tokens(chunk)) for chunk in message.chunks)
         opened = None if reply is None else OpenTurn(reply.turn, reply.start, reply.chunks[0].time)
         words = [] if reply is None else [token for chunk in reply.chunks for token in self._memory.tokens(chunk)]
         framed = 0 if reply is None else life.frame_tokens(reply.turn, reply.chunks[0].time)

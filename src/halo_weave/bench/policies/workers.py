@@ -66,7 +66,7 @@ def measured(
     """Yield each job with its result as soon as it is done."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_FOLDER_PREFIX)))
-        stream = WorkerStream(settings, _remembered(folder, settings, conversations, replayed, on_progress), sampled)
+        stream = WorkerStream(settings, remembered(folder, settings, conversations, replayed, on_progress), sampled)
         if processes == 1:
             asking = _open(folder, stream, stack)
             yield from ((job, asking.found(*job)) for job in jobs)
@@ -93,9 +93,10 @@ def batches(jobs: Sequence[PolicyRun], *, is_model_asked: bool) -> list[list[Pol
     return [[job for job in jobs if job.conversation == name] for name in names]
 
 
-def _remembered(
+def remembered(
     folder: Path, settings: Settings, conversations: Conversations, replayed: int, on_progress: Progress
 ) -> list[StreamedChat]:
+    """Write all conversations to a memory in this folder, and return them as chats."""
     with closing(LlamaEngine(settings.engine)) as engine:
         abilities = engine.facts.abilities
         for ability in (abilities.editing, abilities.attention):
