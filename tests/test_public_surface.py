@@ -19,8 +19,8 @@ PUBLIC = {
     "text": "ChatTemplate Chunker StopFinder chatml chunks_of from_jinja",
     "tools": "MemoryTree Notes Toolbox Toolboxes opened_toolboxes",
     "transfer": "Exported Imported Progress ProgressCallback export_memory import_file",
-    "weave": """Candidate Captured Context Layout LiveChunk PruningPlan ResurrectionPlan WeaveSettings lay_out
-        universal_budget""",
+    "weave": """Candidate Captured Context ContextPlan Layout LiveChunk PruningPlan ResurrectionPlan WeaveSettings
+        lay_out""",
     "weave.brightness": "NEW_BRIGHTNESS Scorer ScorerName ScorerSettings Sight State make_scorer problem",
 }
 PACKAGES = [one.name for one in pkgutil.walk_packages(halo_weave.__path__, "halo_weave.") if one.ispkg]

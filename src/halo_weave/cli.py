@@ -254,6 +254,7 @@ def _add_bench_commands(commands: Any, common: argparse.ArgumentParser) -> None:
         [common],
     )
     _add_policies_flags(policies)
+    _add_nextturn(benches, common)
     scale = add_command(benches, "scale", _measuring(_bench_scale), "measure very large memories", [common])
     add_json_flag(scale)
     scale.add_argument(
@@ -290,6 +291,33 @@ def _add_bench_commands(commands: Any, common: argparse.ArgumentParser) -> None:
         results.add_argument(
             flag, type=Path, default=Path(default), metavar="PATH", help=f"{what} (default: %(default)s)"
         )
+
+
+def _add_nextturn(benches: Any, common: argparse.ArgumentParser) -> None:
+    nextturn = add_command(
+        benches,
+        "nextturn",
+        _measuring(_bench_nextturn, _nextturn_in_words),
+        "measure how much the model expects the true next turn under each policy",
+        [common],
+    )
+    add_json_flag(nextturn)
+    nextturn.add_argument("--data", type=Path, required=True, metavar="FILE", help="file of conversations")
+    for flag, default, what in (
+        ("--turns", 20, "number of replies to measure; 0 for all"),
+        ("--replay", 4096, "tokens at the end of each conversation to replay"),
+    ):
+        nextturn.add_argument(
+            flag, type=whole_number(0, 1_000_000), default=default, metavar="N", help=f"{what} (default: %(default)s)"
+        )
+    nextturn.add_argument(
+        "--budgets",
+        type=whole_number(64, 16_777_216),
+        nargs="+",
+        default=[512, 1024, 2048],
+        metavar="N",
+        help="context sizes in tokens (default: 512 1024 2048)",
+    )
 
 
 def _add_policies_flags(policies: argparse.ArgumentParser) -> None:
@@ -481,6 +509,19 @@ def _bench_policies(settings: "Settings", arguments: argparse.Namespace, notice:
 
 def _policies_in_words(figures: Mapping[str, Any]) -> Iterable[str]:
     from halo_weave.bench.policies.figures import table
+
+    return table(figures)
+
+
+def _bench_nextturn(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:
+    from halo_weave.bench.nextturn import nextturn
+
+    choice = nextturn.NextTurnChoice(budgets=arguments.budgets, turns=arguments.turns, replayed=arguments.replay)
+    return nextturn.run(settings, arguments.data, choice, notice)
+
+
+def _nextturn_in_words(figures: Mapping[str, Any]) -> Iterable[str]:
+    from halo_weave.bench.nextturn.figures import table
 
     return table(figures)
 

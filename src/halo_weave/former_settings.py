@@ -13,6 +13,7 @@ FORMER_SETTINGS = {
     "tools.seconds": "a tool call may always take 10 seconds now",
     "tools.tree_levels": "the description of the tools always shows 2 levels of the memory tree now",
     "weave.budget_share": "use weave.budget_tokens instead; 0 stands for half of the context",
+    "weave.resurrection_cap": "how much returns depends on how likely the message needs it now",
 }
 """Each former name, with its replacement or the reason why it is no longer needed."""
 

@@ -16,12 +16,13 @@ from halo_weave.bench.conversations import Conversations, Question, Turn, read_c
 from halo_weave.bench.plots import Estimate
 from halo_weave.bench.policies import policies
 from halo_weave.bench.policies.asking import KEEPING, Workshop
+from halo_weave.bench.policies.counted_rows import CountedRows
 from halo_weave.bench.policies.figures import (
     BUDGETED,
     CEILING,
     HALO,
+    NEED_MODEL,
     REREAD,
-    SHARES,
     TITLES,
     MeasuredPolicies,
     figures,
@@ -34,8 +35,9 @@ from halo_weave.bench.policies.policies import Choice
 from halo_weave.bench.policies.retrieval import Ceiling
 from halo_weave.bench.policies.stream import StreamedChat, open_stream_memory, remember
 from halo_weave.bench.policies.window import PolicyWindow, exchanges
-from halo_weave.bench.policies.workers import PolicyRun
+from halo_weave.bench.policies.workers import PolicyRun, batches
 from halo_weave.config import Settings
+from halo_weave.engine.llamacpp.context import LlamaContext
 from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.engine.protocol import GenerationSettings, Placed
 from halo_weave.engine.settings import EngineSettings
@@ -96,8 +98,9 @@ def chat(workshop: Workshop, data: Path) -> StreamedChat:
     return chat
 
 
-def opened(workshop: Workshop, chat: StreamedChat, policy: str) -> PolicyWindow:
-    return PolicyWindow(workshop.engine, workshop.memory, workshop.settings, chat, KEEPING[policy], BUDGET)
+def opened(workshop: Workshop, chat: StreamedChat, policy: str, *, is_read: bool = False) -> PolicyWindow:
+    keeping = KEEPING[policy]
+    return PolicyWindow(workshop.engine, workshop.memory, workshop.settings, chat, keeping, BUDGET, is_read=is_read)
 
 
 def test_a_whole_run_tells_what_each_policy_has_in_its_context(data: Path, tmp_path: Path) -> None:
@@ -124,7 +127,6 @@ def test_a_whole_run_tells_what_each_policy_has_in_its_context(data: Path, tmp_p
     # Counted or reported by the engine: without resurrection, only new tokens are decoded.
     assert budget["fifo"]["decoded_per_turn"] == pytest.approx(budget["h2o"]["decoded_per_turn"], abs=3)
     assert budget[HALO]["decoded_per_turn"] < budget["rag_time"]["decoded_per_turn"]
-    assert set(found["living_shares"][str(BUDGET)]) == {"0.25", "0.5"}
     assert found["ahead_of"][str(BUDGET)]["fifo"]["evidence"][0] == pytest.approx(
         budget[HALO]["evidence"] - budget["fifo"]["evidence"]
     )
@@ -185,16 +187,46 @@ def test_all_jobs_have_an_expected_cost() -> None:
         assert min(map(pace.cost, jobs)) > 0
 
 
-def test_a_share_that_leaves_all_as_it_is_makes_no_difference(workshop: Workshop, chat: StreamedChat) -> None:
-    text = "Where is the spare key of the lighthouse?"
-    with closing(opened(workshop, chat, HALO)) as lived:
-        lived.live_through()
-        assert lived.gives_way_to(0.05)
-        assert not lived.gives_way_to(1.0)
-        with lived.asked(text) as layout:
-            as_it_is = layout.placed
-        with lived.asked(text, 1.0) as layout:
-            assert layout.placed == as_it_is
+def test_without_the_model_its_reading_is_counted_as_the_engine_would_report_it(
+    workshop: Workshop, chat: StreamedChat
+) -> None:
+    """The engine also decodes the last token of a context again, and runs of fewer than four tokens."""
+    decoded = {}
+    for is_read in (True, False):
+        with closing(opened(workshop, chat, HALO, is_read=is_read)) as lived:
+            lived.live_through()
+            decoded[is_read] = lived.decoded / lived.exchanges
+    assert decoded[False] == pytest.approx(decoded[True], abs=8)
+
+
+def test_rows_of_text_that_left_are_kept_up_to_a_limit() -> None:
+    first, second, third = ([Placed(10 * n + place, place) for place in range(4)] for n in range(3))
+    rows = CountedRows(kept_tokens=4)
+    assert rows.decoded([*first, *second]) == 8
+    assert rows.decoded([*first, *third]) == 4
+    assert rows.decoded([*first, *second, *third]) == 0
+    assert rows.decoded(third) == 0  # of the eight tokens that leave, four are kept
+    assert rows.decoded([*first, *second]) == 4
+
+
+def test_evidence_is_measured_without_the_model(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the policy whose context depends on attention is left out, and what only an answer would tell apart."""
+    monkeypatch.setattr(policies, "cache_folder", lambda: tmp_path)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the model was run")
+
+    monkeypatch.setattr(LlamaContext, "sync", refuse)
+    found = policies.run(SMALL, data, WHOLE._replace(questions=0))["budgets"][str(BUDGET)]
+    assert set(found) == set(TITLES) - NEED_MODEL
+    assert found[HALO]["evidence"] > found["fifo"]["evidence"]
+    assert found[HALO]["decoded_per_turn"] < found["rag_time"]["decoded_per_turn"]
+
+
+def test_one_process_searches_for_all_policies_of_a_conversation() -> None:
+    jobs = [PolicyRun(name, policy, 512, puts=False) for policy in ("fifo", HALO) for name in "ab"]
+    assert batches(jobs, is_model_asked=True) == [[job] for job in jobs]
+    assert batches(jobs, is_model_asked=False) == [[jobs[0], jobs[2]], [jobs[1], jobs[3]]]
 
 
 def test_a_text_is_searched_once_for_each_time(
@@ -236,12 +268,11 @@ def test_a_question_leaves_the_window_as_it_was(workshop: Workshop, chat: Stream
             return living(window), brightness(window), dict(window.life.burial_log)
 
         before = state()
-        for share in (None, 0.25):
-            with lived.asked("Where is the spare key of the lighthouse?", share) as layout:
-                assert any("flowerpot" in span.chunk.text for span in layout.spans)
-                assert len(layout.placed) <= BUDGET
-                assert state() != before
-            assert state() == before
+        with lived.asked("Where is the spare key of the lighthouse?") as layout:
+            assert any("flowerpot" in span.chunk.text for span in layout.spans)
+            assert len(layout.placed) <= BUDGET
+            assert state() != before
+        assert state() == before
 
 
 def test_the_share_of_evidence_is_that_of_its_tokens(chat: StreamedChat) -> None:
@@ -313,14 +344,13 @@ def test_the_gap_closed_is_the_way_from_floor_to_ceiling() -> None:
 
 
 def test_a_budget_at_which_the_model_was_not_asked_has_evidence_but_no_gap() -> None:
-    def outcome(policy: str, likelihood: float | None) -> PolicyOutcome:
-        shares = {str(share): [50.0, 60.0] for share in SHARES} if policy == HALO else {}
-        return PolicyOutcome([OutcomeRow(0, 50.0, 9, likelihood), OutcomeRow(1, 60.0, 9)], 3.0, shares)
+    def outcome(likelihood: float | None) -> PolicyOutcome:
+        return PolicyOutcome([OutcomeRow(0, 50.0, 9, likelihood), OutcomeRow(1, 60.0, 9)], 3.0)
 
     asked_at = {512: None, 1024: -1.0}
-    outcomes = {("a", name, budget): outcome(name, asked) for budget, asked in asked_at.items() for name in BUDGETED}
-    outcomes["a", "fifo", 1024] = outcome("fifo", -2.0)
-    outcomes["a", CEILING, 0] = outcome(CEILING, 0.0)
+    outcomes = {("a", name, budget): outcome(asked) for budget, asked in asked_at.items() for name in BUDGETED}
+    outcomes["a", "fifo", 1024] = outcome(-2.0)
+    outcomes["a", CEILING, 0] = outcome(0.0)
     questions = [Question("a", "one", ("1",)), Question("a", "two", ("1",))]
     found = figures(MeasuredPolicies({}, questions, tuple(asked_at), outcomes))
     assert (found["questions"], found["questions_answered"]) == (2, 1)

@@ -1,6 +1,7 @@
 """The figures of a turn follow from the measurements."""
 
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -9,6 +10,7 @@ from halo_weave.bench.scale import made_up_memory
 from halo_weave.config import Settings
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.session.turn.turn_state import Figures
+from halo_weave.session.window.events import Event
 
 
 def test_shares_and_ratios_are_of_all_turns_together() -> None:
@@ -16,12 +18,31 @@ def test_shares_and_ratios_are_of_all_turns_together() -> None:
     slow = Figures(
         new=20, resurrected=70, decoded=89, generated=7, engine_s=2.7, reply_s=3.0, search_s=0.03, malformed=2
     )
-    figures = turn.summary([quick, slow], 1000)
+    figures = turn.summary([quick, slow], 1000, 0.25)
     assert figures.overhead_share == pytest.approx(0.1)
     assert figures.decoded_per_turn_ratio == pytest.approx(1.0)
     assert (figures.turns, figures.memory_chunks, figures.malformed_attention) == (2, 1000, 2)
     assert figures.reply_tokens == 6
+    assert figures.thrash_share == 0.25
     assert figures.search_s == pytest.approx(0.02)
+
+
+def test_a_chunk_that_returns_and_leaves_in_the_same_turn_or_the_next_counts_as_thrash() -> None:
+    tracker = turn.ReturnTracker()
+
+    def happens(kind: Literal["resurrected", "buried"], *chunks: int) -> None:
+        keys = [{"key": {"turn": str(chunk), "chunk": 0, "role": "user"}} for chunk in chunks]
+        tracker.note(Event(1, kind, {"chunks": keys}))
+
+    tracker.begin_turn()
+    happens("resurrected", 1, 2, 3, 4)
+    happens("buried", 1, 9)
+    tracker.begin_turn()
+    happens("buried", 2)
+    tracker.begin_turn()
+    happens("buried", 3)
+    assert tracker.thrash_share == 0.5
+    assert turn.ReturnTracker().thrash_share == 0
 
 
 def test_turns_are_measured_with_a_real_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

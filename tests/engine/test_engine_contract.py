@@ -93,6 +93,15 @@ def test_sync_reports_what_it_removed_and_keeps_what_did_not_change(engine: Engi
     assert context.sync(wanted).removed == len(longer) - len(wanted)
 
 
+def test_a_token_that_the_engine_keeps_returns_without_being_decoded(engine: Engine, context: EngineContext) -> None:
+    wanted = asked(engine, "One two three four five six seven eight nine ten.")
+    assert not context.keeps(wanted[5])
+    context.sync(wanted)
+    context.sync(wanted[:3] + wanted[9:])
+    is_kept = context.keeps(wanted[5])
+    assert context.sync(wanted).restored >= is_kept
+
+
 def test_a_clean_sync_reads_everything_again(engine: Engine, context: EngineContext) -> None:
     wanted = asked(engine, "One two three four five six seven eight nine ten.")
     context.sync(wanted)

@@ -12,7 +12,7 @@ from halo_weave.session.hub import Hub
 from halo_weave.session.turn.turn import send
 from support.windows import PLAIN, Clock, brightness, held_text, living, opened_hub, positions_of, seen_text, weave
 
-SETTINGS = weave(PLAIN, budget_tokens=120, keeps_by="brightness", resurrection=True, resurrection_cap=260)
+SETTINGS = weave(PLAIN, budget_tokens=120, keeps_by="brightness", resurrection=True)
 BRIGHTNESS = ("How does brightness scoring work?", "Brightness uses magnitude voting over the attention of each step.")
 CAT = ("Tell me about my cat.", "Your cat is a Siamese with blue eyes, and nobody can foresee her moods.")
 OTHERS = (

@@ -21,7 +21,7 @@ SETTINGS = WindowSettings(
     generation=GenerationSettings(max_tokens=40 if FULL else 12, temperature=0.7, seed=1),
     # Without the cap, off-topic text would fill the free space, and the model would have to read it in every turn. Kept
     # by worth, the fact would never leave and so could not return.
-    weave=WeaveSettings(budget_tokens=BUDGET, resurrection_cap=240 if FULL else 120, keeps_by="brightness"),
+    weave=WeaveSettings(budget_tokens=BUDGET, keeps_by="brightness"),
 )
 FACT = "Please remember: the code of my bicycle lock is 4417."
 ASKED = "What is the code of my bicycle lock?"

@@ -17,7 +17,7 @@ from support.failing_stores import WORDS, FailingStore, Moment, failing_memory
 from support.servers.served import Tab, received, served, until
 from support.windows import SIZES, Clock, living, long_text, stored_text, weave
 
-SETTINGS = weave(resurrection=True, resurrection_cap=60, budget_tokens=150)
+SETTINGS = weave(resurrection=True, budget_tokens=150)
 FIRST, ANSWER = "Tell me of oceans.", long_text(2, "ocean")
 QUESTION, REPLY = "Tell me of rivers.", long_text(3)
 Act = Callable[[Window], object]

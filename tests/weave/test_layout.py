@@ -166,12 +166,12 @@ def test_the_model_sees_when_a_user_spoke_and_dates_at_gaps() -> None:
     timed = ChatFrames(engine, "Be kind.", shows_times=True, zone=BEGIN.tzinfo)
     plain = ChatFrames(engine, "", shows_times=False, zone=BEGIN.tzinfo)
     assert text(timed, "user", follows_gap=True) == "<|im_start|>user\n"
-    assert closing(timed, "user") == "\n(sent on 2026-03-04 at 05:06)<|im_end|>\n"
+    assert closing(timed, "user") == "\n(4 Mar 2026, 05:06)<|im_end|>\n"
     assert closing(timed, "assistant") == closing(plain, "user") == "<|im_end|>\n"
     assert text(timed, "assistant", follows_gap=False) == "<|im_start|>assistant\n"
-    assert text(timed, "assistant", follows_gap=True) == "<|im_start|>assistant\n[2026-03-04] "
+    assert text(timed, "assistant", follows_gap=True) == "<|im_start|>assistant\n[4 Mar 2026] "
     assert text(plain, "user", follows_gap=False) == "<|im_start|>user\n"
     assert text(plain, "user", follows_gap=True) == "<|im_start|>user\n"
-    assert closing(plain, "user", follows_gap=True) == "\n(sent on 2026-03-04)<|im_end|>\n"
+    assert closing(plain, "user", follows_gap=True) == "\n(4 Mar 2026)<|im_end|>\n"
     assert "".join(token.text for token in timed.beginning) == "<|im_start|>system\nBe kind.<|im_end|>\n"
     assert list(plain.beginning) == []

@@ -261,7 +261,7 @@ def contexts(draw: st.DrawFn) -> list[LivingChunk]:
             is_pinned=draw(st.integers(0, 9)) == 0,
             is_current=key.turn in current,
             worth=draw(peaks) if by_worth else None,
-            is_recent=by_worth and draw(st.booleans()),
+            recency=draw(st.sampled_from([0.0, 0.25, 0.5])) if by_worth else 0.0,
         )
         for key, position in zip(keys, positions, strict=True)
     ]
@@ -280,7 +280,7 @@ def may_leave(living: Sequence[LivingChunk]) -> list[LivingChunk]:
 def burials_one_by_one(chunks: Sequence[LivingChunk], budget: int, fixed: int) -> list[ChunkKey]:
     living, buried = list(chunks), []
     while fixed + tokens_in_all(living) > budget and (free := may_leave(living)):
-        least = min(free, key=lambda one: (one.is_recent, value_of(one), one.first_position))
+        least = min(free, key=lambda one: (one.recency, value_of(one), one.first_position))
         living.remove(least)
         buried.append(least.key)
     return buried
@@ -335,7 +335,7 @@ def test_of_all_that_may_leave_the_least_worth_leaves_first(chunks: list[LivingC
         free = may_leave(list(living.values()))
         least = living.pop(burial.key)
         assert least in free
-        assert all((one.is_recent, value_of(one)) >= (least.is_recent, value_of(least)) for one in free)
+        assert all((one.recency, value_of(one)) >= (least.recency, value_of(least)) for one in free)
 
 
 @given(contexts(), budgets, fixed_tokens, st.randoms())

@@ -1,4 +1,4 @@
-"""Which exchanges count as recent, and that they leave last."""
+"""Which chunks count as recent, and that they leave last."""
 
 from pathlib import Path
 
@@ -9,37 +9,45 @@ from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.roles import Role
 from halo_weave.session.turn.turn import send
 from halo_weave.weave import pruning
-from halo_weave.weave.living import LivingChunk, TurnKey
-from halo_weave.weave.recent import newest_exchanges
+from halo_weave.weave.living import LivingChunk
+from halo_weave.weave.recent import JUST_SAID, recencies
 from support.windows import opened_hub, weave
 
 
-def chunk(turn: int, role: Role, index: int = 0, *, worth: float = 0.0, is_recent: bool = False) -> LivingChunk:
-    return LivingChunk(ChunkKey(turn, index, role), 100 * turn + index, 10, 2, 0.0, worth=worth, is_recent=is_recent)
+def chunk(turn: int, role: Role, index: int = 0, *, worth: float = 0.0, recency: float = 0.0) -> LivingChunk:
+    return LivingChunk(ChunkKey(turn, index, role), 100 * turn + index, 10, 2, 0.0, worth=worth, recency=recency)
 
 
 EXCHANGES = [chunk(1, "user"), chunk(2, "assistant"), chunk(3, "user"), chunk(4, "assistant")]
 
 
-def test_the_newest_exchanges_that_fit_are_recent_with_both_turns() -> None:
-    assert newest_exchanges(EXCHANGES, 24) == {TurnKey(3, "user"), TurnKey(4, "assistant")}
-    assert newest_exchanges(EXCHANGES, 48) == {one.turn for one in EXCHANGES}
+def test_the_newest_chunks_that_fit_are_recent_the_newer_the_more() -> None:
+    newest, before = recencies(EXCHANGES, 24).items()
+    assert newest == (ChunkKey(4, 0, "assistant"), JUST_SAID)
+    assert before[0] == ChunkKey(3, 0, "user")
+    assert 0 < before[1] < JUST_SAID
+    assert recencies(EXCHANGES, 48).keys() == {one.key for one in EXCHANGES}
 
 
-def test_an_exchange_that_does_not_fit_is_not_recent_nor_is_anything_older() -> None:
-    assert newest_exchanges(EXCHANGES, 23) == frozenset()
-    long = [*EXCHANGES, *(chunk(4, "assistant", index) for index in range(1, 9))]
-    assert newest_exchanges(long, 60) == frozenset()
+def test_the_newest_chunk_is_recent_however_long_it_is() -> None:
+    assert recencies(EXCHANGES, 1).keys() == {ChunkKey(4, 0, "assistant")}
+    assert recencies(EXCHANGES, 0) == {}
+    assert recencies([], 10) == {}
 
 
-def test_the_frame_of_a_turn_counts_once() -> None:
+def test_no_older_chunk_is_recent_once_one_does_not_fit() -> None:
+    long = [chunk(1, "user"), chunk(3, "user")._replace(tokens=90), chunk(4, "assistant")]
+    assert recencies(long, 60).keys() == {ChunkKey(4, 0, "assistant")}
+
+
+def test_a_frame_counts_once_for_its_turn() -> None:
     two = [chunk(1, "user"), chunk(1, "user", 1)]
-    assert newest_exchanges(two, 22) == {TurnKey(1, "user")}
-    assert newest_exchanges(two, 21) == frozenset()
+    assert recencies(two, 22).keys() == {one.key for one in two}
+    assert recencies(two, 21).keys() == {two[1].key}
 
 
 def test_what_is_recent_leaves_only_when_nothing_else_may() -> None:
-    worthy, dull = chunk(1, "user", worth=5.0), chunk(3, "user", worth=-5.0, is_recent=True)
+    worthy, dull = chunk(1, "user", worth=5.0), chunk(3, "user", worth=-5.0, recency=0.5)
     first = pruning.plan([worthy, dull], budget=12)
     assert [one.key for one in first.burials] == [worthy.key]
     everything = pruning.plan([worthy, dull], budget=1)

@@ -19,7 +19,6 @@ from halo_weave.weave.resurrection import (
     Skipped,
     StartingBrightness,
     group_keys,
-    universal_budget,
 )
 from halo_weave.weave.settings import ResurrectionBrightness, WeaveSettings
 
@@ -231,14 +230,6 @@ def test_by_hand_only_what_is_buried_can_return() -> None:
         resurrection.manual(user(5), {user(5)}, {}, starting=LARGEST)
     with pytest.raises(InputError, match="5:0 \\(user\\) cannot be brought back"):
         resurrection.manual(user(5), set(), {}, starting=LARGEST)
-
-
-@pytest.mark.parametrize(
-    ("context", "cap", "budget"),
-    [(0, 0, 31_600), (25_000, 0, 6_600), (25_000, 512, 512), (25_000, 9_000, 6_600), (31_600, 512, 0), (40_000, 0, 0)],
-)
-def test_the_universal_budget_is_what_message_and_reply_leave(context: int, cap: int, budget: int) -> None:
-    assert universal_budget(32_000, context, 200, 200, cap=cap) == budget
 
 
 @pytest.mark.parametrize(

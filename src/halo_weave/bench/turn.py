@@ -20,15 +20,16 @@ from halo_weave.session.hub import Hub
 from halo_weave.session.settings import WindowSettings
 from halo_weave.session.turn.turn import send
 from halo_weave.session.turn.turn_state import Figures
+from halo_weave.session.window.events import Event
 from halo_weave.session.window.words import ChunkSizes
 from halo_weave.weave.settings import WeaveSettings
 
 REPLY_TOKENS = 200
 _WINDOW = WindowSettings(
     generation=GenerationSettings(max_tokens=REPLY_TOKENS, temperature=0.7, seed=1),
-    # Only one or two groups return: the model's own work stays small, so our share does not look better than it is.
-    weave=WeaveSettings(budget_tokens=1000, resurrection_cap=600),
+    weave=WeaveSettings(budget_tokens=1000),
 )
+_SOON_TURNS = 2
 _SUBJECTS = ("a lighthouse", "a small town", "the sea", "an old clock", "a long winter", "two rivers", "a garden")
 
 
@@ -36,7 +37,8 @@ class TurnBenchFigures(msgspec.Struct, frozen=True):
     """The cost of a turn.
 
     `overhead_share` is our part of the time from sending to the last token shown. `decoded_per_turn_ratio` is the
-    number of tokens that the model had to read per token that was new to it.
+    number of tokens that the model had to read per token that was new to it. `thrash_share` is the share of the chunks
+    that returned and left again within two turns.
     """
 
     memory_chunks: int
@@ -49,7 +51,34 @@ class TurnBenchFigures(msgspec.Struct, frozen=True):
     reply_s: float
     after_reply_s: float
     resurrected_tokens: float
+    thrash_share: float
     malformed_attention: int
+
+
+class ReturnTracker:
+    """Counts the chunks that return, and those that leave again within two turns, from the events of a window."""
+
+    def __init__(self) -> None:
+        self.returned = 0
+        self.left_soon = 0
+        self._turn = 0
+        self._returned_in: dict[str, int] = {}
+
+    def begin_turn(self) -> None:
+        self._turn += 1
+
+    def note(self, event: Event) -> None:
+        keys = [str(chunk["key"]) for chunk in event.data.get("chunks", ())]
+        if event.kind == "resurrected":
+            self.returned += len(keys)
+            self._returned_in.update(dict.fromkeys(keys, self._turn))
+        elif event.kind == "buried":
+            turns = (self._returned_in.pop(key, None) for key in keys)
+            self.left_soon += sum(turn is not None and self._turn - turn < _SOON_TURNS for turn in turns)
+
+    @property
+    def thrash_share(self) -> float:
+        return self.left_soon / self.returned if self.returned else 0.0
 
 
 def run(settings: Settings, turns: int, notify: Progress, chunks: int) -> TurnBenchFigures:
@@ -64,14 +93,17 @@ def run(settings: Settings, turns: int, notify: Progress, chunks: int) -> TurnBe
         stack.enter_context(closing(hub))
         window = hub.open("bench")
         measured: list[Figures] = []
+        returns = ReturnTracker()
+        window.log.listen(returns.note)
         for number in range(turns + 1):
+            returns.begin_turn()
             subject = _SUBJECTS[number % len(_SUBJECTS)]
             reply = send(window, f"Write a long and detailed story of at least ten paragraphs about {subject}.")
             memory.settle()
             notify(f"turn {number} of {turns}: {reply.figures.generated} tokens in {reply.figures.reply_s:.1f} s")
             if number:  # the first one opens the embedder and the index files
                 measured.append(reply.figures)
-    return summary(measured, chunks)
+    return summary(measured, chunks, returns.thrash_share)
 
 
 def _copy_memory(folder: Path, settings: Settings, chunks: int, notify: Progress) -> None:
@@ -81,7 +113,7 @@ def _copy_memory(folder: Path, settings: Settings, chunks: int, notify: Progress
     shutil.copytree(kept.folder, folder, dirs_exist_ok=True)
 
 
-def summary(measured: list[Figures], chunks: int) -> TurnBenchFigures:
+def summary(measured: list[Figures], chunks: int, thrash_share: float) -> TurnBenchFigures:
     total = sum(one.reply_s for one in measured)
     return TurnBenchFigures(
         memory_chunks=chunks,
@@ -95,5 +127,6 @@ def summary(measured: list[Figures], chunks: int) -> TurnBenchFigures:
         reply_s=median(one.reply_s for one in measured),
         after_reply_s=median(one.after_reply_s for one in measured),
         resurrected_tokens=median(one.resurrected for one in measured),
+        thrash_share=thrash_share,
         malformed_attention=sum(one.malformed for one in measured),
     )

@@ -182,6 +182,9 @@ class EchoContext:
         seen = [*(token.token_id for token in self._tokens), *token_ids]
         return self._engine.tokenize(self._engine.said_last(seen))[:count]
 
+    def keeps(self, token: Placed) -> bool:  # noqa: ARG002
+        return False
+
     def close(self) -> None:
         self._closing.cancel()
 

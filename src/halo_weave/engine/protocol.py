@@ -179,6 +179,11 @@ class EngineContext(Protocol):
         """
         ...
 
+    def keeps(self, token: Placed) -> bool:
+        """Return whether the state of a token that left the context is kept, so that it can return without being
+        decoded; False if the engine does not know."""
+        ...
+
     def generate(
         self,
         settings: GenerationSettings,

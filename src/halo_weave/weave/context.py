@@ -4,7 +4,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,14 @@ from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.tokens import Token
 from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS, State
 from halo_weave.weave.living import TurnKey, turn_of
+
+
+class ReturnVisit(NamedTuple):
+    """The number of the message for which a chunk returned, how likely it was needed, and its peak brightness then."""
+
+    message: int
+    need: float
+    peak: float
 
 
 @dataclass(slots=True)
@@ -34,6 +42,8 @@ class LiveChunk:
     is_pinned: bool = False
     returned: str = ""
     """Why the chunk returned from the graveyard; empty if it never left."""
+    return_visit: "ReturnVisit | None" = None
+    """The circumstances of a return for a message; None once the window was reloaded."""
     marks: Mapping[str, Any] = field(default_factory=dict)
     """Metadata other than the window and the model, such as how a reply ended."""
 

@@ -9,6 +9,9 @@ from halo_weave.engine.protocol import Engine
 from halo_weave.records.roles import Role
 from halo_weave.records.tokens import Token
 
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+"""Not by strftime, which follows the locale of the program: the same text must always have the same tokens."""
+
 
 class ChatFrames:
     """With `shows_times`, the time follows each user message. A turn after a gap is dated in any case. Times are in
@@ -34,13 +37,13 @@ class ChatFrames:
     def opening(self, role: Role, time: datetime, *, follows_gap: bool) -> Sequence[Token]:
         role = _speaker(role)
         is_dated = follows_gap and role != "user"
-        return self._opened(role, f"[{time.astimezone(self._zone):%Y-%m-%d}] " if is_dated else "")
+        return self._opened(role, f"[{_date(time.astimezone(self._zone))}] " if is_dated else "")
 
     def closing(self, role: Role, time: datetime, *, follows_gap: bool = False) -> Sequence[Token]:
         role, said = _speaker(role), time.astimezone(self._zone)
         if role != "user" or not (self._shows_times or follows_gap):
             return self._closed(role, "")
-        return self._closed(role, f"\n(sent on {said:%Y-%m-%d}{f' at {said:%H:%M}' if self._shows_times else ''})")
+        return self._closed(role, f"\n({_date(said)}{f', {said:%H:%M}' if self._shows_times else ''})")
 
     def _tokens_of_closing(self, role: Role, date: str) -> tuple[Token, ...]:
         written = self._engine.tokenize(date) if date else []
@@ -49,6 +52,11 @@ class ChatFrames:
     def _tokens_of_opening(self, role: Role, date: str) -> tuple[Token, ...]:
         written = self._engine.tokenize(date) if date else []
         return *turns.opening_tokens(self._engine, role), *written
+
+
+def _date(time: datetime) -> str:
+    """Ten tokens instead of sixteen where each digit is one, and no doubt which number is the month."""
+    return f"{time.day} {_MONTHS[time.month - 1]} {time.year}"
 
 
 def _speaker(role: Role) -> Role:

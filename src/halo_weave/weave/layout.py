@@ -98,6 +98,11 @@ def lay_out(
     return layout
 
 
+def place_of_chunk(first_position: int, turn_start: int, *, is_foreign: bool) -> int:
+    """The place that the first token of a chunk has in every layout, unless another chunk of its turn is foreign."""
+    return _base(turn_start) + (first_position - turn_start) * (_FOREIGN_SPREAD if is_foreign else 1)
+
+
 def size_of(chunks: Iterable[LiveChunk], frames: Frames, *, gap: timedelta | None = None) -> int:
     """The number of tokens that `lay_out` would return."""
     return len(frames.beginning) + sum(

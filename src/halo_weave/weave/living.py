@@ -18,7 +18,9 @@ class TurnKey(NamedTuple):
 class LivingChunk(NamedTuple):
     """`tokens` counts the chunk's own tokens; `frame` counts those that open and close its turn, once per turn.
 
-    Pruning ranks by `worth`, or by peak brightness if `worth` is None. Chunks with `is_recent` leave last.
+    `need` is the probability that the reply to the present message needs the chunk, as the search says; 0 without a
+    message. `recency` is the same because the chunk was said, or returned, just now. Among chunks of equal recency,
+    pruning ranks by `worth`, or by peak brightness if `worth` is None.
     """
 
     key: ChunkKey
@@ -29,12 +31,18 @@ class LivingChunk(NamedTuple):
     is_pinned: bool = False
     is_current: bool = False
     worth: float | None = None
-    is_recent: bool = False
+    recency: float = 0.0
+    need: float = 0.0
 
     @property
-    def standing(self) -> tuple[bool, float]:
+    def value(self) -> float:
+        """The probability that the reply needs the chunk, for either reason."""
+        return 1 - (1 - self.need) * (1 - self.recency)
+
+    @property
+    def standing(self) -> tuple[float, float]:
         """The sort key for pruning: the lowest leaves first."""
-        return self.is_recent, self.peak if self.worth is None else self.worth
+        return self.recency, self.peak if self.worth is None else self.worth
 
     @property
     def turn(self) -> TurnKey:

@@ -21,7 +21,7 @@ from halo_weave.records.chunks import ChunkKey
 from halo_weave.weave.living import LivingChunk, TurnKey, tokens_in_all
 from halo_weave.weave.resurrection import group_keys
 
-BurialCode = Literal["dimmest", "last_of_turn"]
+BurialCode = Literal["dimmest", "less_needed", "last_of_turn"]
 _Holder = Literal["current", "pinned", "anchors"]
 _STRONGEST_FIRST: tuple[_Holder, ...] = ("current", "pinned", "anchors")
 
@@ -83,7 +83,7 @@ def plan(chunks: Sequence[LivingChunk], *, budget: int, fixed: int = 0) -> Pruni
         return PruningPlan((), total, None)
     pruning = _Pruning(chunks, total)
     pruning.bring_down_to(budget)
-    held_by = _holding(pruning.living.values(), budget, fixed) if pruning.total > budget else None
+    held_by = holding(pruning.living.values(), budget, fixed) if pruning.total > budget else None
     return PruningPlan(tuple(pruning.burials), pruning.total, held_by)
 
 
@@ -95,7 +95,7 @@ class _Pruning:
         self._left_of_turn = Counter(chunk.turn for chunk in chunks)
         self._kept_by = Counter(anchor for key in self.living for anchor in group_keys(key)[1:])
         # A heap, smallest first. Positions are unique, so the chunks themselves are never compared.
-        self._free: list[tuple[tuple[bool, float], int, LivingChunk]] = []
+        self._free: list[tuple[tuple[float, float], int, LivingChunk]] = []
         for key in self.living:
             self._free_if_nothing_keeps(key)
 
@@ -133,7 +133,8 @@ def _burial(chunk: LivingChunk, free_chunks: int, *, is_last_of_turn: bool) -> B
     return Burial(chunk.key, chunk.peak, "dimmest", reason)
 
 
-def _holding(staying: Iterable[LivingChunk], budget: int, fixed: int) -> Holding:
+def holding(staying: Iterable[LivingChunk], budget: int, fixed: int) -> Holding:
+    """What holds these chunks in the context: they are pinned, current, or anchors of such chunks."""
     tokens: Counter[_Holder] = Counter()
     framed: set[TurnKey] = set()
     for chunk in sorted(staying, key=lambda chunk: _STRONGEST_FIRST.index(_holder_of(chunk))):

@@ -24,7 +24,8 @@ RevivalCode = Literal["found", "anchor", "manual"]
 
 
 class Candidate(NamedTuple):
-    """A chunk that the search found, with the fields of its `Hit`."""
+    """A chunk that the search found, with the fields of its `Hit`. `need` is the probability that the reply to the
+    message needs it."""
 
     key: ChunkKey
     score: float
@@ -34,11 +35,13 @@ class Candidate(NamedTuple):
     is_wish: bool = False
     word_weight: float = 0.0
     is_of_named_time: bool = False
+    need: float = 0.0
 
 
 class Dormant(NamedTuple):
     """A chunk that could return. `frame` is as in `LivingChunk`. `earned` is the chunk's peak brightness when this
-    window buried it, or None if it did not. `token_earned` is the same per token, empty if unknown."""
+    window buried it, or None if it did not. `token_earned` is the same per token, empty if unknown. `is_kept` tells
+    whether the engine kept its state, so that it returns by a copy and need not be read again."""
 
     key: ChunkKey
     first_position: int
@@ -46,6 +49,7 @@ class Dormant(NamedTuple):
     frame: int
     earned: float | None = None
     token_earned: tuple[float, ...] = ()
+    is_kept: bool = False
 
 
 class StartingBrightness(NamedTuple):
@@ -108,12 +112,6 @@ class ResurrectionPlan(msgspec.Struct, frozen=True):
     tokens: int
     skipped: tuple[Skipped, ...] = ()
     skipped_groups: int = 0
-
-
-def universal_budget(model_max: int, context: int, user: int, max_new: int, *, cap: int = 0) -> int:
-    """Tokens that may return after reserving space for the message and the longest reply; a `cap` of 0 means no cap."""
-    left = max(0, model_max - context - user - max_new)
-    return min(left, cap) if cap else left
 
 
 def group_keys(key: ChunkKey) -> tuple[ChunkKey, ...]:
@@ -205,16 +203,34 @@ class _Planning:
         ]
 
     def _target(self, chunk: Dormant, found: Candidate | None) -> Revival:
+        anchors = tuple(key for key in group_keys(chunk.key)[1:] if key in self._there)
+        if found is not None:
+            return found_revival(chunk, found, anchors, self._starting)
         return Revival(
             key=chunk.key,
-            brightness=self._starting.of(chunk.earned) if found else NEW_BRIGHTNESS,
-            is_pinned=found is None,
-            code="found" if found else "manual",
-            reason=_how_found(found) if found else "Brought back by hand.",
-            paired_with=tuple(key for key in group_keys(chunk.key)[1:] if key in self._there),
-            found=found,
-            token_brightness=self._starting.of_tokens(chunk) if found else (),
+            brightness=NEW_BRIGHTNESS,
+            is_pinned=True,
+            code="manual",
+            reason="Brought back by hand.",
+            paired_with=anchors,
+            found=None,
         )
+
+
+def found_revival(
+    chunk: Dormant, found: Candidate, anchors: tuple[ChunkKey, ...], starting: StartingBrightness
+) -> Revival:
+    """A chunk that returns because the search found it; `anchors` are those of its group that live or return too."""
+    return Revival(
+        key=chunk.key,
+        brightness=starting.of(chunk.earned),
+        is_pinned=False,
+        code="found",
+        reason=_how_found(found),
+        paired_with=anchors,
+        found=found,
+        token_brightness=starting.of_tokens(chunk),
+    )
 
 
 def anchor_revival(
@@ -226,7 +242,7 @@ def anchor_revival(
         brightness=starting.of(chunk.earned),
         is_pinned=False,
         code="anchor",
-        reason=_why_anchor(chunk.key, target),
+        reason=why_anchor(chunk.key, target),
         paired_with=(target,),
         found=found,
         token_brightness=starting.of_tokens(chunk),
@@ -252,9 +268,11 @@ def _how_found(found: Candidate) -> str:
         ways.append(f"words (rank {found.word_rank})")
     if found.is_wish:
         ways.append("being a wish related to the message")
-    return f"Found by {' and '.join(ways) or 'the search'}; score {found.score:.3g}."
+    chance = f"probability of being needed {found.need:.2g}" if found.need else f"score {found.score:.3g}"
+    return f"Found by {' and '.join(ways) or 'the search'}; {chance}."
 
 
-def _why_anchor(anchor: ChunkKey, target: ChunkKey) -> str:
+def why_anchor(anchor: ChunkKey, target: ChunkKey) -> str:
+    """Why an anchor is in context: a chunk that hangs on it is."""
     is_question = anchor.role != target.role
     return f"Opening of the question that {target} answers." if is_question else f"Opening of the turn of {target}."

@@ -45,16 +45,6 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     resurrection: Annotated[
         bool, msgspec.Meta(description="Bring related text back from the memory with each message.")
     ] = True
-    # 512, because the model reads the returning text before it writes its first word.
-    resurrection_cap: Annotated[
-        int,
-        msgspec.Meta(
-            ge=0,
-            le=16_777_216,
-            description="Maximum number of tokens that return with one message; 0 allows as many as fit. The model "
-            "reads them before it replies, so lower it for faster replies.",
-        ),
-    ] = 512
     resurrection_brightness: Annotated[
         ResurrectionBrightness,
         msgspec.Meta(

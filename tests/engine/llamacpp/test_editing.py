@@ -120,6 +120,16 @@ def test_buried_text_returns_from_kept_rows_and_new_text_is_decoded(
     assert (returned.restored, returned.decoded) == (len(chunks[2]) + len(chunks[3]), 1)
 
 
+def test_the_engine_knows_which_removed_text_it_kept(llama_engine: LlamaEngine, context: LlamaContext) -> None:
+    chunks = chunks_of(llama_engine)
+    context.sync(joined(chunks, {0, 1, 2, 7}))
+    context.sync(joined(chunks, {0, 7}))
+    assert all(map(context.keeps, [*chunks[1], *chunks[2]]))
+    assert not any(map(context.keeps, [*chunks[0], *chunks[3]]))
+    context.sync(joined(chunks, {0, 7}), clean=True)
+    assert not context.keeps(chunks[1][0])
+
+
 def test_a_part_of_kept_rows_can_return_alone(llama_engine: LlamaEngine, context: LlamaContext) -> None:
     """Rows that were buried together can return separately."""
     chunks = chunks_of(llama_engine)

@@ -17,7 +17,7 @@ from halo_weave.bench.keep.feeding import FedConversation
 from halo_weave.bench.keep.ranking import WORTH, ChunkValues, without
 from halo_weave.weave import pruning, worth
 from halo_weave.weave.brightness import NEW_BRIGHTNESS
-from halo_weave.weave.recent import newest_exchanges
+from halo_weave.weave.recent import recencies
 from halo_weave.weave.worth import WorthInput
 
 Order = Callable[[Sequence[WorthInput]], ChunkValues]
@@ -74,7 +74,7 @@ def _pruned(fed: FedConversation, alive: list[int], order: Order, budget: int, r
         return alive
     said = [WorthInput(fed.chunks[place].role, fed.chunks[place].texts, NEW_BRIGHTNESS) for place in alive]
     chunks = fed.living(alive, order(said))
-    recent = newest_exchanges(chunks, recent_tokens)
-    plan = pruning.plan([one._replace(is_recent=one.turn in recent) for one in chunks], budget=budget)
+    recent = recencies(chunks, recent_tokens)
+    plan = pruning.plan([one._replace(recency=recent.get(one.key, 0.0)) for one in chunks], budget=budget)
     gone = {burial.key for burial in plan.burials}
     return [place for place, chunk in zip(alive, chunks, strict=True) if chunk.key not in gone]

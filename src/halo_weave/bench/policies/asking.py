@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import NamedTuple
 
-from halo_weave.bench.policies.figures import CEILING, HALO, REREAD, SHARES
+from halo_weave.bench.policies.figures import CEILING, HALO, NEED_ATTENTION, REREAD
 from halo_weave.bench.policies.outcomes import OutcomeRow, PolicyOutcome
 from halo_weave.bench.policies.reading import behind, expectation
 from halo_weave.bench.policies.retrieval import (
@@ -77,20 +77,18 @@ class Asking:
         return {policy: self._found(chat, policy, budget)}
 
     def _lived(self, chat: StreamedChat, policy: str, budget: int) -> dict[str, PolicyOutcome]:
-        with closing(self._window(chat, KEEPING[policy], budget)) as lived:
+        is_put = any(asked.number in self._put for asked in chat.asked)
+        is_read = policy in NEED_ATTENTION or (policy == HALO and is_put)
+        with closing(self._window(chat, KEEPING[policy], budget, is_read=is_read)) as lived:
             lived.live_through()
             base, context = lived.window.life.layout().placed, self._workshop.reading
-            if policy == HALO:
+            if policy == HALO and is_put:
                 assert isinstance(lived.window.engine_context, LlamaContext)
                 context = lived.window.engine_context
-            elif any(asked.number in self._put for asked in chat.asked):
+            elif is_put:
                 with self._putting():
                     context.sync(base, clean=True)
-            rows, reread, shares = (
-                list[OutcomeRow](),
-                list[OutcomeRow](),
-                {str(share): list[float]() for share in SHARES},
-            )
+            rows, reread = list[OutcomeRow](), list[OutcomeRow]()
             for asked in chat.asked:
                 with lived.asked(asked.question.text) as layout:
                     situation = Situation.of(layout)
@@ -100,18 +98,10 @@ class Asking:
                         context.sync(base)
                 if policy == HALO:
                     reread.append(self._row(asked, situation, self._workshop.reading, clean=True))
-                    for share in SHARES:
-                        shares[str(share)].append(self._evidence_at(share, lived, asked, rows[-1]))
             per_turn = lived.decoded / max(1, lived.exchanges)
         if policy == HALO:
-            return {HALO: PolicyOutcome(rows, per_turn, shares), REREAD: PolicyOutcome(reread)}
+            return {HALO: PolicyOutcome(rows, per_turn), REREAD: PolicyOutcome(reread)}
         return {policy: PolicyOutcome(rows, per_turn)}
-
-    def _evidence_at(self, share: float, lived: PolicyWindow, asked: AskedQuestion, as_it_is: OutcomeRow) -> float:
-        if not lived.gives_way_to(share):
-            return as_it_is.evidence
-        with lived.asked(asked.question.text, share) as layout:
-            return asked.percent_in(Situation.of(layout).keys)
 
     def _found(self, chat: StreamedChat, policy: str, budget: int) -> PolicyOutcome:
         memory, reading = self._workshop.memory, self._workshop.reading
@@ -161,6 +151,6 @@ class Asking:
         yield
         self._seconds_put += time.monotonic() - started
 
-    def _window(self, chat: StreamedChat, keeping: Keeping, budget: int) -> PolicyWindow:
+    def _window(self, chat: StreamedChat, keeping: Keeping, budget: int, *, is_read: bool = False) -> PolicyWindow:
         workshop = self._workshop
-        return PolicyWindow(workshop.engine, workshop.memory, workshop.settings, chat, keeping, budget)
+        return PolicyWindow(workshop.engine, workshop.memory, workshop.settings, chat, keeping, budget, is_read=is_read)

@@ -25,8 +25,10 @@ TITLES = {
     CEILING: "i  all that fits around the evidence",
 }
 BUDGETED = tuple(name for name in TITLES if name != CEILING)
-SHARES = (0.25, 0.5)
-"""Shares of the budget that living chunks may fill when the question arrives; the rest is for resurrection."""
+NEED_ATTENTION = frozenset({"h2o"})
+"""Policies whose context depends on the model's attention."""
+NEED_MODEL = NEED_ATTENTION | {REREAD}
+"""Policies that are left out if no question is put to the model."""
 _RESAMPLES = 1000
 FigureValues = NDArray[np.float64]
 
@@ -39,6 +41,12 @@ class MeasuredPolicies(NamedTuple):
     budgets: tuple[int, ...]
     outcomes: Mapping[tuple[str, str, int], PolicyOutcome]
 
+    @property
+    def policies(self) -> list[str]:
+        """Return the measured policies, in the order of their titles."""
+        found = {policy for _, policy, _ in self.outcomes}
+        return [policy for policy in TITLES if policy in found]
+
     def rows(self, policy: str, budget: int) -> list[OutcomeRow]:
         """Return the rows in the order of the questions."""
         found = [row for _, outcome in self._of(policy, budget) for row in outcome.rows]
@@ -47,9 +55,6 @@ class MeasuredPolicies(NamedTuple):
     def decoded_per_turn(self, policy: str, budget: int) -> float | None:
         values = [one.decoded_per_turn for _, one in self._of(policy, budget) if one.decoded_per_turn is not None]
         return float(np.mean(values)) if values else None
-
-    def at_share(self, share: float, budget: int) -> list[float]:
-        return [value for _, outcome in self._of(HALO, budget) for value in outcome.shares.get(str(share), ())]
 
     def _of(self, policy: str, budget: int) -> Iterator[tuple[str, PolicyOutcome]]:
         wanted = (policy, 0 if policy == CEILING else budget)
@@ -65,14 +70,13 @@ def figures(measured: MeasuredPolicies) -> dict[str, Any]:
         "questions_answered": sum(row.log_likelihood is not None for row in asked),
         "budgets": {str(budget): _of_budget(measured, budget) for budget in measured.budgets},
         "ahead_of": {str(budget): _ahead(measured, budget) for budget in measured.budgets},
-        "living_shares": {str(budget): _at_shares(measured, budget) for budget in measured.budgets},
     }
 
 
 def details(measured: MeasuredPolicies) -> Iterator[dict[str, Any]]:
     """Yield an object for each question under each policy and budget."""
     for budget in measured.budgets:
-        for policy in TITLES:
+        for policy in measured.policies:
             for row in measured.rows(policy, budget):
                 question = measured.questions[row.question]
                 yield {
@@ -134,16 +138,12 @@ def table(figures: Mapping[str, Any]) -> Iterator[str]:
                 f"{_in_words(one['gap_closed'], one['intervals'].get('gap_closed')):>22}  "
                 f"{'' if one['decoded_per_turn'] is None else round(one['decoded_per_turn']):>16}"
             )
-        shares = figures["living_shares"][budget].items()
-        yield "evidence of h by the share that lives: " + " · ".join(
-            f"{share} {_in_words(one['evidence'], one['interval'])}" for share, one in shares
-        )
 
 
 def _of_budget(measured: MeasuredPolicies, budget: int) -> dict[str, Any]:
     floor, ceiling = (_likelihoods(measured, name, budget) for name in (FLOOR, CEILING))
     found: dict[str, Any] = {}
-    for policy in TITLES:
+    for policy in measured.policies:
         rows = measured.rows(policy, budget)
         evidence = [row.evidence for row in rows]
         likelihoods = _likelihoods(measured, policy, budget)
@@ -168,7 +168,7 @@ def _ahead(measured: MeasuredPolicies, budget: int) -> dict[str, Any]:
     evidence = [row.evidence for row in measured.rows(HALO, budget)]
     likelihoods = _likelihoods(measured, HALO, budget)
     found: dict[str, Any] = {}
-    for policy in TITLES:
+    for policy in measured.policies:
         if policy != HALO:
             others = [row.evidence for row in measured.rows(policy, budget)]
             theirs = _likelihoods(measured, policy, budget)
@@ -178,13 +178,6 @@ def _ahead(measured: MeasuredPolicies, budget: int) -> dict[str, Any]:
                 "log_likelihood": paired_difference(theirs.tolist(), likelihoods.tolist()) if are_known else None,
             }
     return found
-
-
-def _at_shares(measured: MeasuredPolicies, budget: int) -> dict[str, Any]:
-    values = {share: measured.at_share(share, budget) for share in SHARES}
-    return {
-        str(share): {"evidence": float(np.mean(found)), "interval": interval(found)} for share, found in values.items()
-    }
 
 
 def _likelihoods(measured: MeasuredPolicies, policy: str, budget: int) -> FigureValues:

@@ -12,7 +12,7 @@ import msgspec
 import halo_weave
 from halo_weave.config import Settings
 
-_MEASURED_PARTS = ("engine", "memory", "session", "text", "weave", "bench")
+_MEASURED_PARTS = ("engine", "memory", "session", "text", "weave", "bench/policies", "bench/nextturn")
 
 
 class OutcomeRow(msgspec.Struct, frozen=True):
@@ -25,11 +25,10 @@ class OutcomeRow(msgspec.Struct, frozen=True):
 
 
 class PolicyOutcome(msgspec.Struct, frozen=True):
-    """One conversation under one policy. `shares` holds the evidence by question when fewer living chunks may stay."""
+    """One conversation under one policy."""
 
     rows: list[OutcomeRow]
     decoded_per_turn: float | None = None
-    shares: dict[str, list[float]] = {}
 
 
 class KeptOutcomes:
@@ -78,5 +77,4 @@ def digest_of(path: Path) -> str:
 def _sources() -> Iterator[Path]:
     package = Path(halo_weave.__file__).parent
     for part in _MEASURED_PARTS:
-        pattern = "policies*.py" if part == "bench" else "**/*.py"
-        yield from sorted((package / part).glob(pattern))
+        yield from sorted((package / part).glob("**/*.py"))

@@ -56,7 +56,8 @@ class Pace:
                 return put * self._context + 1
         assert job.policy == HALO
         returned = _READ_BACK_PER_EXCHANGE * job.budget * self._replayed / _EXCHANGE_TOKENS
-        return self._replayed + returned + put * (1 + _RETURNED) * job.budget + 3 * planning
+        read = self._replayed + returned if put else 0
+        return read + put * (1 + _RETURNED) * job.budget + 3 * planning + 1
 
     def done(self, job: PolicyRun) -> str:
         """Mark a job as done, and return the progress in words."""

@@ -125,17 +125,18 @@ def chosen_chats(conversations: Conversations, count: int) -> list[str]:
     """Return `count` chats spread evenly over those that have questions with evidence, in order; 0 means all."""
     asked = {question.conversation for question in conversations.questions if question.evidence}
     names = [name for name in dict.fromkeys(turn.conversation for turn in conversations.turns) if name in asked]
-    return [names[place] for place in _spread(len(names), count or len(names))]
+    return [names[place] for place in spread(len(names), count or len(names))]
 
 
 def sample(conversations: Conversations, chats: Collection[str], count: int) -> frozenset[int]:
     """Return the numbers of `count` questions with an answer and evidence, spread evenly over these chats."""
     there = {(turn.conversation, turn.id) for turn in conversations.turns if turn.conversation in chats}
     answerable = [number for number, question in enumerate(conversations.questions) if _is_answerable(question, there)]
-    return frozenset(answerable[place] for place in _spread(len(answerable), count))
+    return frozenset(answerable[place] for place in spread(len(answerable), count))
 
 
-def _spread(total: int, count: int) -> list[int]:
+def spread(total: int, count: int) -> list[int]:
+    """Return `count` places spread evenly over a list of this length."""
     places: list[int] = np.linspace(0, total - 1, min(count, total)).round().astype(int).tolist()
     return places
 
@@ -147,10 +148,12 @@ def _is_answerable(question: Question, there: set[tuple[str, str]]) -> bool:
 
 def _jobs(chats: Iterable[str], choice: Choice) -> Iterator[PolicyRun]:
     """Yield a job for each chat, policy and budget; the ceiling has no budget."""
-    put_at = choice.put_at or choice.budgets
+    put_at = (choice.put_at or choice.budgets) if choice.questions else ()
+    left_out = () if choice.questions else policies_figures.NEED_MODEL
+    policies = [policy for policy in policies_figures.BUDGETED if policy not in left_out]
     for chat in chats:
         for budget in choice.budgets:
-            yield from (PolicyRun(chat, policy, budget, budget in put_at) for policy in policies_figures.BUDGETED)
+            yield from (PolicyRun(chat, policy, budget, budget in put_at) for policy in policies)
         yield PolicyRun(chat, policies_figures.CEILING, 0, puts=True)
 
 

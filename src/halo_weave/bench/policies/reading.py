@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from halo_weave.bench.policies.counted_rows import CountedRows
 from halo_weave.engine.llamacpp.context import LlamaContext
 from halo_weave.engine.protocol import Placed
 from halo_weave.errors import InputError
@@ -30,7 +31,7 @@ class Reader:
     def __init__(self, window: Window, *, attentive: bool) -> None:
         self._window = window
         self._attentive = attentive
-        self._known: set[Placed] = set()
+        self._rows = CountedRows()
 
     def read(self, layout: Layout, opened: OpenTurn | None, words: Sequence[Token]) -> Read:
         """Read a context and the tokens of the reply that follows it."""
@@ -38,10 +39,11 @@ class Reader:
         reply = [Placed(place, word.id) for place, word in zip(places, words, strict=True)]
         if self._attentive:
             return self._read_with_attention(layout, reply, words)
-        # The engine keeps the state of tokens that have left the context, so nothing is decoded twice.
-        unknown = {*layout.placed, *reply} - self._known
-        self._known |= unknown
-        return Read(len(unknown), None)
+        return Read(self._rows.decoded([*layout.placed, *reply]), None)
+
+    def keeps(self, token: Placed) -> bool:
+        """Return whether a token that left the context would return by a copy."""
+        return self._window.engine_context.keeps(token) if self._attentive else self._rows.keeps(token)
 
     def _read_with_attention(self, layout: Layout, reply: list[Placed], words: Sequence[Token]) -> Read:
         window, context = self._window, self._window.engine_context

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from halo_weave.bench.policies.filling import plan_filling
 from halo_weave.bench.policies.reading import Reader
 from halo_weave.bench.policies.stream import StreamedChat, StreamedTurn, StreamMemory
 from halo_weave.engine.llamacpp.engine import LlamaEngine
@@ -19,7 +20,7 @@ from halo_weave.records.chunks import Chunk, ChunkKey, utc_now
 from halo_weave.records.tokens import Token
 from halo_weave.records.windows import BurialRecord
 from halo_weave.session.settings import WindowSettings
-from halo_weave.session.turn.recalling import plan_recall
+from halo_weave.session.turn.recalling import plan_context
 from halo_weave.session.window.restoring import new_window, new_window_id
 from halo_weave.session.window.reviving import Reviver
 from halo_weave.session.window.window import Window, WindowEnvironment
@@ -27,8 +28,8 @@ from halo_weave.session.window.words import ChunkSizes
 from halo_weave.weave.brightness.cumulative import Cumulative
 from halo_weave.weave.brightness.settings import ScorerSettings
 from halo_weave.weave.layout import Layout, OpenTurn
-from halo_weave.weave.living import ANCHOR, TurnKey
-from halo_weave.weave.recent import newest_exchanges
+from halo_weave.weave.living import ANCHOR, TurnKey, turn_of
+from halo_weave.weave.recent import recencies
 
 KeptFirst = Literal["newest", "sinks", "heavy", "chance", "bright"]
 _HEAVY = ScorerSettings(scorer="cumulative")
@@ -79,7 +80,11 @@ class PolicyWindow:
         chat: StreamedChat,
         keeping: Keeping,
         budget: int,
+        *,
+        is_read: bool,
     ) -> None:
+        """`is_read` tells whether the model reads the chat; otherwise its tokens are only counted, and the brightness
+        of text stays what it is when the text is new or returns."""
         if keeping.kept != "bright":
             by_brightness = msgspec.structs.replace(settings.weave, keeps_by="brightness")
             brightness = _HEAVY if keeping.kept == "heavy" else settings.brightness
@@ -95,7 +100,8 @@ class PolicyWindow:
         self._keeping = keeping
         self._living = settings.weave.budget(budget) if keeping.returns else budget
         life.follow(settings.weave, self._living, life.frames, _Reviver(memory, self.window))
-        self._reader = Reader(self.window, attentive=keeping.kept in ("heavy", "bright"))
+        self._reader = Reader(self.window, attentive=is_read)
+        life.keeps = self._reader.keeps
         self._chance = random.Random(chat.name)
         self._standing: dict[ChunkKey, float] = {}
         self._arrivals = 0
@@ -105,20 +111,23 @@ class PolicyWindow:
     def live_through(self) -> None:
         """Pass the chat's last part through the window. Afterwards the memory shows everything before its end."""
         for message, reply in exchanges([said for said in self._chat.tail if self._can_take(said)]):
-            self._exchange(message, reply)
+            self._begin(message, reply)
+            self._go_on(message, reply)
         self._memory.until = self._chat.end
-        self._leave_only(frozenset(), self._living)
+        self._leave_only_what_fits()
+
+    def contexts(self) -> Iterator[Layout]:
+        """Pass the chat's last part through the window, and yield the context before each message or reply."""
+        for message, reply in exchanges(self._chat.tail):
+            self._begin(message, reply)
+            yield self.window.life.layout()
+            self._go_on(*(said if said is None or self._can_take(said) else None for said in (message, reply)))
 
     @contextmanager
-    def asked(self, text: str, share: float | None = None) -> Iterator[Layout]:
-        """Yield the context in which a question would be answered, and restore the window afterwards.
-
-        With a `share`, living chunks are first buried until they fill no more than that share of the budget.
-        """
+    def asked(self, text: str) -> Iterator[Layout]:
+        """Yield the context in which a question would be answered, and restore the window afterwards."""
         life, before = self.window.life, list(self.window.life.context)
         living, standing, arrivals = {chunk.key for chunk in before}, dict(self._standing), self._arrivals
-        if share is not None:
-            self._leave_only(frozenset(), self._tokens_of(share))
         raised = self._return_for(text, self._chat.end)
         try:
             yield life.layout()
@@ -135,28 +144,27 @@ class PolicyWindow:
                     life.burial_log.bury(burial)
             self._standing, self._arrivals = standing, arrivals
 
-    def gives_way_to(self, share: float) -> bool:
-        """Return whether this `share` makes a difference to a question."""
-        return self.window.life.size() > self._tokens_of(share)
-
     def close(self) -> None:
         self.window.close()
-
-    def _tokens_of(self, share: float) -> int:
-        return max(1, int(share * self.budget))
 
     def _can_take(self, said: StreamedTurn) -> bool:
         """Return whether the turn fits. A window refuses one that leaves no room for an answer; the memory has it."""
         return sum(chunk.token_count for chunk in said.chunks) <= (self.window.usable_tokens - _SPARE) // 2
 
-    def _exchange(self, message: StreamedTurn | None, reply: StreamedTurn | None) -> None:
-        life, said = self.window.life, [one for one in (message, reply) if one is not None]
-        current = frozenset(one.turn for one in said)
-        self._memory.until = said[0].start
-        self._leave_only(frozenset(), self._living)
-        life.hold(current)
+    def _begin(self, message: StreamedTurn | None, reply: StreamedTurn | None) -> None:
+        """Make the context that the policy offers for a message."""
+        first = message or reply
+        assert first is not None
+        self._memory.until = first.start
+        self._leave_only_what_fits()
         if message is not None:
             self._return_for(message.text, message.start)
+
+    def _go_on(self, message: StreamedTurn | None, reply: StreamedTurn | None) -> None:
+        """Let the message and its reply pass through the window."""
+        life, current = self.window.life, frozenset(one.turn for one in (message, reply) if one is not None)
+        life.hold(current)
+        if message is not None:
             life.add(life.reviver.fresh(chunk, self._memory.tokens(chunk)) for chunk in message.chunks)
         opened = None if reply is None else OpenTurn(reply.turn, reply.start, reply.chunks[0].time)
         words = [] if reply is None else [token for chunk in reply.chunks for token in self._memory.tokens(chunk)]
@@ -175,9 +183,14 @@ class PolicyWindow:
     def _return_for(self, text: str, before: int) -> list[BurialRecord]:
         """Resurrect what the product would into the free space. Return the burials that this removed from the log."""
         life = self.window.life
+        if self._keeping.kept == "bright":
+            composed = plan_context(self.window, text, self.budget, before)
+            raised = life.burial_log.among(revival.key for revival in composed.returns)
+            life.compose(composed)
+            return list(raised.values())
         room = self.budget - life.size()
         while self._keeping.returns and room > 0:
-            plan = plan_recall(self.window, text, room, before, is_restrained=self._keeping.is_restrained)
+            plan = plan_filling(self.window, text, room, before, is_restrained=self._keeping.is_restrained)
             raised = life.burial_log.among(revival.key for revival in plan.revivals)
             life.revive(plan)
             # The plan does not count dates at gaps, so the result may be too large.
@@ -189,6 +202,12 @@ class PolicyWindow:
             for burial in raised.values():
                 life.burial_log.bury(burial)
         return []
+
+    def _leave_only_what_fits(self) -> None:
+        """Prune before a message; Halo Weave's plan for the message does that."""
+        self.window.life.hold(())
+        if self._keeping.kept != "bright":
+            self._leave_only(frozenset(), self._living)
 
     def _leave_only(self, current: frozenset[TurnKey], tokens: int) -> None:
         """Bury the chunks that the policy ranks lowest until at most `tokens` tokens live."""
@@ -210,9 +229,10 @@ class PolicyWindow:
             chunk.shine(self._standing[chunk.key])
 
     def _recent(self) -> frozenset[TurnKey]:
-        """Return the newest exchanges up to half of the budget, which H2O always keeps."""
-        life = self.window.life
-        return newest_exchanges(life.living(()), self.budget // 2 - len(life.frames.beginning))
+        """Return the newest turns up to half of the budget, which H2O always keeps."""
+        living = self.window.life.living(())
+        recent = recencies(living, self.budget // 2 - len(self.window.life.frames.beginning))
+        return frozenset({turn_of(key) for key in recent} - {one.turn for one in living if one.key not in recent})
 
 
 def exchanges(tail: Sequence[StreamedTurn]) -> Iterator[tuple[StreamedTurn | None, StreamedTurn | None]]:

@@ -66,7 +66,7 @@ def measured(
     """Yield each job with its result as soon as it is done."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=_FOLDER_PREFIX)))
-        stream = WorkerStream(settings, _remembered(folder, settings, conversations, replayed, on_progress), sampled)
+        stream = WorkerStream(settings, remembered(folder, settings, conversations, replayed, on_progress), sampled)
         if processes == 1:
             asking = _open(folder, stream, stack)
             yield from ((job, asking.found(*job)) for job in jobs)
@@ -74,15 +74,29 @@ def measured(
         # Spawn rather than fork: a fork would inherit locks held by threads that it does not have.
         pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _start, (folder, stream))
         try:
-            futures = {pool.submit(_work, job): job for job in jobs}
-            yield from ((futures[future], future.result()) for future in as_completed(futures))
+            futures = [pool.submit(_work, batch) for batch in batches(jobs, is_model_asked=bool(sampled))]
+            for future in as_completed(futures):
+                yield from future.result()
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-def _remembered(
+def batches(jobs: Sequence[PolicyRun], *, is_model_asked: bool) -> list[list[PolicyRun]]:
+    """Return the jobs that one process should do in a row.
+
+    Most of the time goes into the model's reading, if it is asked, and otherwise into searches. All policies search for
+    the same texts of a conversation, and a process searches for each text once.
+    """
+    if is_model_asked:
+        return [[job] for job in jobs]
+    names = dict.fromkeys(job.conversation for job in jobs)
+    return [[job for job in jobs if job.conversation == name] for name in names]
+
+
+def remembered(
     folder: Path, settings: Settings, conversations: Conversations, replayed: int, on_progress: Progress
 ) -> list[StreamedChat]:
+    """Write all conversations to a memory in this folder, and return them as chats."""
     with closing(LlamaEngine(settings.engine)) as engine:
         abilities = engine.facts.abilities
         for ability in (abilities.editing, abilities.attention):
@@ -122,5 +136,5 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _work(job: PolicyRun) -> FoundEvidence:
-    return _asking.found(*job)
+def _work(jobs: Sequence[PolicyRun]) -> list[tuple[PolicyRun, FoundEvidence]]:
+    return [(job, _asking.found(*job)) for job in jobs]

@@ -30,10 +30,9 @@ from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.paths import bundled_model_path, cache_folder
 from halo_weave.session.hub import Hub
 from halo_weave.session.settings import WindowSettings
-from halo_weave.session.turn.recalling import plan_recall
+from halo_weave.session.turn.recalling import plan_context
 from halo_weave.session.turn.turn import send
 from halo_weave.session.window.words import ChunkSizes
-from halo_weave.weave.resurrection import universal_budget
 
 GREETING = "Hello!"
 _DATABASE = "halo.db"
@@ -92,10 +91,9 @@ def _hub(folder: Path, settings: Settings, engine: Engine) -> Iterator[Hub]:
 def _returned(hub: Hub) -> list[tuple[str, str, int]]:
     """Return each message's language, kind and returned tokens. Nothing is written, so none finds another."""
     window = hub.open("nothing needed")
-    longest, cap = _WINDOW.generation.max_tokens, _WINDOW.weave.resurrection_cap
-    budget = universal_budget(window.usable_tokens, window.life.size(), 0, longest, cap=cap)
+    budget = window.usable_tokens - _WINDOW.generation.max_tokens
     return [
-        (language, kind, plan_recall(window, message, budget, before=_NO_END).tokens)
+        (language, kind, plan_context(window, message, budget, before=_NO_END).returned_tokens)
         for language, kinds in MESSAGES.items()
         for kind, messages in kinds.items()
         for message in messages

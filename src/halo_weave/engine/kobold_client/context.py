@@ -86,6 +86,9 @@ class KoboldContext(ABC):
             raise InputError("The context is empty; there is nothing to continue.")
         return self._generate(settings, positions, cancellation)
 
+    def keeps(self, token: Placed) -> bool:  # noqa: ARG002
+        return False
+
     def close(self) -> None:
         self._closing.cancel()
 

@@ -146,6 +146,9 @@ class LlamaContext:
             raise InputError("The context is empty; there is nothing to continue.")
         return self._settled.logits
 
+    def keeps(self, token: Placed) -> bool:
+        return self._kept.has(self._owner, token)
+
     def close(self) -> None:
         self._closing.cancel()
         with self._lock:

@@ -79,6 +79,10 @@ class KeptRows:
                 length += 1
             return FoundRows(key, entry.rows, offset, length)
 
+    def has(self, owner: int, token: Placed) -> bool:
+        with self._lock:
+            return (owner, token) in self._index
+
     def drop(self, key: int) -> None:
         """Remove rows that are back in their context or cannot be used."""
         with self._lock:

@@ -89,6 +89,9 @@ class OpenAIContext:
             ended.require_going_on("The preview")
         return tokens_of(pieces[:count])
 
+    def keeps(self, token: Placed) -> bool:  # noqa: ARG002
+        return False
+
     def close(self) -> None:
         self._closing.cancel()
 

@@ -26,7 +26,7 @@ from halo_weave.session.turn.capacity import (
     tokenised,
 )
 from halo_weave.session.turn.generation import GeneratedReply, Generation, digest
-from halo_weave.session.turn.recalling import NOTHING, plan_recall, with_preview
+from halo_weave.session.turn.recalling import plan_context, with_preview
 from halo_weave.session.turn.tool_rounds import ToolRounds
 from halo_weave.session.turn.turn_state import Figures, Reply, TurnState
 from halo_weave.session.turn.writing import write_alive
@@ -38,9 +38,9 @@ from halo_weave.session.window.reviving import marks_of
 from halo_weave.session.window.window import Newest, Window
 from halo_weave.session.window.words import Positions, Word, cut, placed
 from halo_weave.weave.brightness_tracker import BrightnessTracker
+from halo_weave.weave.composing import ContextPlan
 from halo_weave.weave.layout import OpenTurn
 from halo_weave.weave.living import TurnKey
-from halo_weave.weave.resurrection import ResurrectionPlan, universal_budget
 
 FOR_FRAMES, FOR_SAFETY = 32, 128
 """Positions that are reserved beyond the message and the longest reply."""
@@ -85,10 +85,10 @@ def ask(
 
     if supersedes is not None:
         delete_exchange(window, supersedes, SUPERSEDED)
-    make_room(window, room)
+    window.life.hold(())
     positions, newest = _reserve(window, len(tokens))
     figures = Figures(new=new)
-    plan = _recall(window, text, tokens, figures, before=positions.at(0), cancellation=cancellation)
+    plan = _compose(window, text, tokens, figures, room.tokens, before=positions.at(0), cancellation=cancellation)
 
     user, assistant = _exchange(newest.turn_user, newest.turn_assistant)
     journal = window.begin_turn(newest, time, marks)
@@ -97,8 +97,8 @@ def ask(
     window.count_message()
     window.set_newest(newest)
     window.life.hold(newest.turns)
-    window.life.revive(plan)
-    figures.resurrected = plan.tokens
+    window.life.compose(plan)
+    figures.resurrected = plan.returned_tokens
     window.save()
     return _answer(turn)
 
@@ -162,18 +162,25 @@ def _reserve(window: Window, tokens: int) -> tuple[Positions, Newest]:
     return positions, Newest(reservation.turn_user, reservation.turn_assistant, *positions.rest(tokens))
 
 
-def _recall(
-    window: Window, text: str, tokens: list[Token], figures: Figures, *, before: int, cancellation: Cancellation
-) -> ResurrectionPlan:
-    """What should return for the message, from before its own position."""
-    started, settings = clocks.perf_counter(), window.settings
-    longest, cap = settings.generation.max_tokens, settings.weave.resurrection_cap
-    budget = universal_budget(window.usable_tokens, window.life.size(), figures.new, longest, cap=cap)
-    plan = NOTHING
-    if settings.weave.resurrection and budget > 0 and not cancellation.is_cancelled:
+def _compose(
+    window: Window,
+    text: str,
+    tokens: list[Token],
+    figures: Figures,
+    budget: int,
+    *,
+    before: int,
+    cancellation: Cancellation,
+) -> ContextPlan:
+    """The context for the message, which comes on top of the budget; what returns is from before its own position."""
+    started = clocks.perf_counter()
+    query = text
+    if window.settings.weave.resurrection and not cancellation.is_cancelled:
         window.log.tell("status", text="searching the memory")
         query = with_preview(window, text, tokens, cancellation)
-        plan = plan_recall(window, query, budget, before=before, cancellation=cancellation)
+    plan = plan_context(window, query, budget, before, cancellation=cancellation)
+    if window.life.size() > budget:
+        window.log.tell("notice", text=f"The context is full: {len(plan.leaves)} chunks were archived to make room.")
     figures.search_s = clocks.perf_counter() - started
     return plan
 

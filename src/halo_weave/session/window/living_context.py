@@ -5,22 +5,39 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
+from halo_weave.engine.protocol import Placed
 from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import Chunk, ChunkKey
+from halo_weave.records.tokens import Token
 from halo_weave.records.windows import BurialRecord, packed_brightness
 from halo_weave.session.window.burial_log import BurialLog
 from halo_weave.session.window.chunk_json import chunk_to_json, key_to_json
 from halo_weave.session.window.events import EventLog
 from halo_weave.session.window.reviving import Reviver
-from halo_weave.weave import pruning
-from halo_weave.weave.context import Context, LiveChunk
-from halo_weave.weave.layout import Frames, Layout, OpenTurn, lay_out, size_of
+from halo_weave.weave import composing, pruning
+from halo_weave.weave.composing import ContextPlan
+from halo_weave.weave.context import Context, LiveChunk, ReturnVisit
+from halo_weave.weave.layout import Frames, Layout, OpenTurn, lay_out, place_of_chunk, size_of
 from halo_weave.weave.living import LivingChunk, TurnKey, tokens_in_all, turn_of
 from halo_weave.weave.pruning import Burial, Holding, PruningPlan
-from halo_weave.weave.recent import newest_exchanges
-from halo_weave.weave.resurrection import Dormant, ResurrectionPlan, StartingBrightness
+from halo_weave.weave.recent import JUST_RETURNED, recencies
+from halo_weave.weave.resurrection import (
+    Candidate,
+    Dormant,
+    ResurrectionPlan,
+    Revival,
+    StartingBrightness,
+    group_keys,
+)
 from halo_weave.weave.settings import WeaveSettings
 from halo_weave.weave.worth import WorthInput, worths
+
+_ROOM_TO_SPARE = 8
+"""Tokens that may stay unused because dates were not known when a context was planned."""
+
+
+_REMEMBERED_MESSAGES = 2
+"""So many messages long a return is remembered: the text stays if there is room, and does not come and go."""
 
 
 class LivingContext:
@@ -34,6 +51,12 @@ class LivingContext:
         self._memory = memory
         self._log = log
         self._clock = clock
+        self._message = 0
+        """The number of messages that a context was composed for since the window was opened."""
+        self._unused: dict[ChunkKey, ReturnVisit] = {}
+        """Text that returned for one of the last messages and left again without having been looked at."""
+        self.keeps: Callable[[Placed], bool] = lambda _: False
+        """Whether the engine kept the state of a token that left the context."""
 
     def follow(self, settings: WeaveSettings, budget: int, frames: Frames, reviver: Reviver) -> None:
         """Use these from now on; `budget` is the maximum number of tokens between turns."""
@@ -102,7 +125,63 @@ class LivingContext:
         chunks = [one for one in self.living(current) if one.turn not in without]
         return pruning.plan(chunks, budget=budget, fixed=size - tokens_in_all(chunks))
 
-    def living(self, current: Collection[TurnKey]) -> list[LivingChunk]:
+    def plan_context(
+        self,
+        candidates: Sequence[Candidate],
+        known: Mapping[ChunkKey, Chunk],
+        *,
+        needs: Mapping[ChunkKey, float],
+        floor: float,
+        budget: int,
+    ) -> ContextPlan:
+        """Plan the context for a message that is not in it yet. `known` has chunks that need not be read again, and
+        `needs` how likely the reply needs each chunk that the search found."""
+        living = self.living((), needs)
+        candidates = [candidate for candidate in candidates if self._is_worth_a_return(candidate)]
+        groups = [key for candidate in candidates for key in group_keys(candidate.key)]
+        dormant = self.dormant(groups, known)
+        starting, fixed = self.starting_brightness(), len(self.frames.beginning)
+
+        def planned(room: int) -> ContextPlan:
+            return composing.plan(living, candidates, dormant, budget=room, fixed=fixed, floor=floor, starting=starting)
+
+        # Dates at gaps depend on the neighbouring chunks and are not part of a plan, so look for the largest that fits.
+        plan, fits, exceeds = planned(budget), budget, budget
+        while (excess := self._size_after(plan, known) - budget) > 0 and fits > 1 and plan.held_by is None:
+            fits, exceeds = max(1, fits - excess), fits
+            plan = planned(fits)
+        while exceeds - fits > _ROOM_TO_SPARE:
+            other = planned(room := (fits + exceeds) // 2)
+            if self._size_after(other, known) <= budget:
+                plan, fits = other, room
+            else:
+                exceeds = room
+        return plan
+
+    def _size_after(self, plan: ContextPlan, known: Mapping[ChunkKey, Chunk]) -> int:
+        left = {burial.key for burial in plan.leaves}
+        after = Context(chunk for chunk in self.context if chunk.key not in left)
+        for _, chunk in self._revived(plan.returns, known):
+            after.add(chunk)
+        return size_of(after, self.frames, gap=self._gap)
+
+    def compose(self, plan: ContextPlan) -> None:
+        """Carry out a plan for a message."""
+        with self.lock:
+            self._message += 1
+            self._unused = {
+                key: visit
+                for key, visit in self._unused.items()
+                if self._message - visit.message <= _REMEMBERED_MESSAGES
+            }
+            self._bury(plan.leaves)
+            self.revive(ResurrectionPlan(plan.returns, plan.returned_tokens, plan.skipped, plan.skipped_groups))
+            for revival in plan.returns:
+                if revival.found is not None and revival.key in self.context:
+                    chunk = self.context[revival.key]
+                    chunk.return_visit = ReturnVisit(self._message, revival.found.need, chunk.peak)
+
+    def living(self, current: Collection[TurnKey], needs: Mapping[ChunkKey, float] = {}) -> list[LivingChunk]:
         """The living chunks as the planners see them, if `current` are the turns of the exchange in progress."""
         chunks = [
             LivingChunk(
@@ -119,8 +198,17 @@ class LivingContext:
         ]
         # A returned chunk is from another time or another window, even if its turn is new.
         own = {chunk.key for chunk in self.context if not chunk.returned}
-        recent = newest_exchanges((one for one in chunks if one.key in own and not one.is_current), self._recent_tokens)
-        return [one._replace(is_recent=one.key in own and one.turn in recent) for one in chunks]
+        recent = recencies((one for one in chunks if one.key in own and not one.is_current), self._recent_tokens)
+        recent |= {chunk.key: JUST_RETURNED for chunk in self.context if self._has_just_returned(chunk)}
+        return [one._replace(recency=recent.get(one.key, 0.0), need=needs.get(one.key, 0.0)) for one in chunks]
+
+    def _has_just_returned(self, chunk: LiveChunk) -> bool:
+        return chunk.return_visit is not None and self._message - chunk.return_visit.message < _REMEMBERED_MESSAGES
+
+    def _is_worth_a_return(self, candidate: Candidate) -> bool:
+        """Text that returned and was not looked at does not return for the next messages unless they need it more."""
+        visit = self._unused.get(candidate.key)
+        return visit is None or candidate.need > visit.need
 
     def dormant(self, keys: Iterable[ChunkKey], known: Mapping[ChunkKey, Chunk]) -> dict[ChunkKey, Dormant]:
         """The planning data of those chunks that could return, because they are neither living nor deleted."""
@@ -133,7 +221,7 @@ class LivingContext:
             chunk = None if key in self.context else known.get(key) or stored.get(key)
             if chunk is None or chunk.deleted:
                 continue
-            tokens, _ = self.reviver.tokens(chunk)
+            tokens, is_foreign = self.reviver.tokens(chunk)
             grave = graves.get(key)
             frame = self.frame_tokens(turn_of(key), chunk.time)
             earned = () if grave is None else grave.token_brightness()
@@ -145,15 +233,22 @@ class LivingContext:
                 grave.peak if grave else None,
                 # The values belong to other tokens if the chunk was tokenised by another model or merged since.
                 earned if len(earned) == len(tokens) else (),
+                self.keeps(self._first_placed(chunk, tokens, is_foreign)),
             )
         return found
+
+    def _first_placed(self, chunk: Chunk, tokens: Sequence[Token], is_foreign: bool) -> Placed:
+        place = place_of_chunk(chunk.first_position, self.reviver.turn_start(chunk), is_foreign=is_foreign)
+        return Placed(place, tokens[0].id)
 
     def starting_brightness(self) -> StartingBrightness:
         return StartingBrightness(self._settings.resurrection_brightness, self.context.mean_brightness())
 
-    def revive(self, plan: ResurrectionPlan) -> None:
-        stored = self._memory.chunks_by_keys(revival.key for revival in plan.revivals)
-        revived = [
+    def _revived(self, revivals: Iterable[Revival], known: Mapping[ChunkKey, Chunk]) -> list[tuple[Revival, LiveChunk]]:
+        revivals = list(revivals)
+        unknown = (revival.key for revival in revivals if revival.key not in known)
+        chunks = {**known, **{key: entry.chunk for key, entry in self._memory.chunks_by_keys(unknown).items()}}
+        return [
             (
                 revival,
                 self.reviver.alive(
@@ -163,9 +258,12 @@ class LivingContext:
                     is_pinned=revival.is_pinned,
                 ),
             )
-            for revival in plan.revivals
-            if revival.key in stored and not (chunk := stored[revival.key].chunk).deleted
+            for revival in revivals
+            if revival.key in chunks and not (chunk := chunks[revival.key]).deleted
         ]
+
+    def revive(self, plan: ResurrectionPlan) -> None:
+        revived = self._revived(plan.revivals, {})
         with self.lock:
             for revival, live in revived:
                 live.returned = revival.reason
@@ -201,6 +299,9 @@ class LivingContext:
         with self.lock:
             for burial in burials:
                 chunk = self.context.remove(burial.key)
+                visit = chunk.return_visit
+                if visit is not None and self._has_just_returned(chunk) and chunk.peak < visit.peak:
+                    self._unused[chunk.key] = visit
                 brightness = packed_brightness(chunk.brightness)
                 self.burial_log.bury(
                     BurialRecord(burial.key, chunk.first_position, burial.peak, burial.reason, time, brightness)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from halo_weave.engine.cancellation import Cancellation
-from halo_weave.engine.protocol import Attention, Engine, EngineContext, SyncReport
+from halo_weave.engine.protocol import Attention, Engine, EngineContext, Placed, SyncReport
 from halo_weave.errors import StoreConflict, StoreError, WindowBusy
 from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import Chunk, ChunkKey
@@ -98,6 +98,7 @@ class Window:
         self.log = EventLog()
         self.audit_cursor = AuditCursor(self.memory)
         self.life = LivingContext(self.memory, record.id, self.log, self.clock)
+        self.life.keeps = self._keeps
         self._writing: list[Token] = []
         self._messages = 0
         self._messages_at_reflection = 0
@@ -143,6 +144,9 @@ class Window:
         if self._engine_context is None:
             self._engine_context = self.engine.open_context()
         return self._engine_context
+
+    def _keeps(self, token: Placed) -> bool:
+        return self._engine_context is not None and self._engine_context.keeps(token)
 
     @property
     def usable_tokens(self) -> int:
