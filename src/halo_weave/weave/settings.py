@@ -1,10 +1,14 @@
 """The settings of a window's living context, each with its range and a help sentence."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import msgspec
 
 KeepsBy = Literal["worth", "brightness"]
+Recall = Literal["sparing", "balanced", "generous"]
+LEAST_NEED: Mapping[Recall, float] = {"sparing": 0.05, "balanced": 0.02, "generous": 0.002}
+"""Text that is less likely to be needed does not return, even if it costs nothing."""
 ResurrectionBrightness = Literal["largest", "earned", "mean", "fixed"]
 
 
@@ -45,6 +49,13 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     resurrection: Annotated[
         bool, msgspec.Meta(description="Bring related text back from the memory with each message.")
     ] = True
+    recall: Annotated[
+        Recall,
+        msgspec.Meta(
+            description="How readily text returns: sparing brings back only what a message very likely needs, generous "
+            "also what it might need. The model reads what returns before it answers."
+        ),
+    ] = "balanced"
     resurrection_brightness: Annotated[
         ResurrectionBrightness,
         msgspec.Meta(
@@ -74,6 +85,10 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def budget(self, usable_tokens: int) -> int:
         """The budget to pass to `pruning.plan` for a context of this size."""
         return min(self.budget_tokens, usable_tokens) or max(1, int(BUDGET_SHARE * usable_tokens))
+
+    @property
+    def least_need(self) -> float:
+        return LEAST_NEED[self.recall]
 
     def recent_tokens(self, budget: int) -> int:
         """The part of a budget that is reserved for the newest exchanges; all other chunks are ranked by worth."""

@@ -16,11 +16,11 @@ from halo_weave.session.hub import Hub
 from halo_weave.session.turn.recalling import (
     ABOUT_THE_MEMORY,
     ABOUT_THE_MEMORY_BY_WORDS,
-    FLOOR,
     needs_of,
     plan_context,
 )
 from halo_weave.session.turn.turn import send
+from halo_weave.weave.settings import WeaveSettings
 from support.made_up_chunks import written_texts
 from support.windows import PLAIN, WORDS_ALONE, Clock, opened_hub, seen_text, weave
 
@@ -37,15 +37,19 @@ SAID = (
 )
 
 
-def hit(score: float, similarity: float | None = None, word_weight: float = 0.0, **more: bool) -> Hit:
+def hit(
+    score: float, similarity: float | None = None, word_weight: float = 0.0, *, is_of_named_time: bool = False
+) -> Hit:
     turn = int(100 * score)
     chunk = Chunk.of_tokens(ChunkKey(turn, 0, "user"), [Token(1, "x")], first_position=turn, time=utc_now())
-    return Hit(turn, chunk, score, similarity, None, None, None, word_weight=word_weight, **more)
+    return Hit(
+        turn, chunk, score, similarity, None, None, None, word_weight=word_weight, is_of_named_time=is_of_named_time
+    )
 
 
 def needed(hits: list[Hit], living: Collection[ChunkKey] = ()) -> list[Hit]:
     needs = needs_of(hits, living)
-    return [one for one in hits if needs[one.chunk.key] >= FLOOR]
+    return [one for one in hits if needs[one.chunk.key] >= WeaveSettings().least_need]
 
 
 def test_what_is_neither_close_nor_shares_words_is_not_needed() -> None:

@@ -1,6 +1,6 @@
 """Plans what returns into free room, best first, without touching what lives: the rivals' way to use a search."""
 
-from halo_weave.session.turn.recalling import FLOOR, FOUND_AT_MOST, candidate_of, needs_of
+from halo_weave.session.turn.recalling import FOUND_AT_MOST, candidate_of, needs_of
 from halo_weave.session.window.window import Window
 from halo_weave.weave import resurrection
 from halo_weave.weave.resurrection import ResurrectionPlan
@@ -16,7 +16,7 @@ def plan_filling(window: Window, text: str, room: int, before: int, *, is_restra
         for hit in hits
         if hit.chunk.key not in life.context
         and hit.chunk.first_position < before
-        and (not is_restrained or needs[hit.chunk.key] >= FLOOR)
+        and (not is_restrained or needs[hit.chunk.key] >= window.settings.weave.least_need)
     ]
     return resurrection.plan(
         candidates,

@@ -18,8 +18,6 @@ from halo_weave.weave.resurrection import Candidate
 
 FOUND_AT_MOST = 100
 PREVIEWED_TOKENS = 24
-FLOOR = 0.002
-"""Text that is less likely to be needed does not return, even if it costs nothing."""
 ABOUT_THE_MEMORY = 0.68
 """Minimum of best similarity plus weighted words; 98 of 100 questions with an answer in the memory reach it."""
 ABOUT_THE_MEMORY_BY_WORDS = 1.3
@@ -45,9 +43,10 @@ def plan_context(
         hits = []
     needs = needs_of(hits, window.life.context.keys())
     candidates = [candidate_of(hit, needs[hit.chunk.key]) for hit in hits if hit.chunk.key not in window.life.context]
-    needed = [candidate for candidate in candidates if candidate.need >= FLOOR]
+    floor = window.settings.weave.least_need
+    needed = [candidate for candidate in candidates if candidate.need >= floor]
     known = {hit.chunk.key: hit.chunk for hit in hits}
-    return window.life.plan_context(needed, known, needs=needs, floor=FLOOR, budget=budget)
+    return window.life.plan_context(needed, known, needs=needs, floor=floor, budget=budget)
 
 
 def needs_of(hits: Sequence[Hit], living: Collection[ChunkKey]) -> dict[ChunkKey, float]:
