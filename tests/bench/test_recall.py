@@ -105,6 +105,7 @@ def test_a_whole_run_finds_what_is_plainly_there(tmp_path: Path) -> None:
     assert figures["questions"] == 2
     assert figures["recall_at_5"] == 100
     assert figures["evidence_at_512"] == 100
+    assert figures["oracle_at_512"] == 100
     assert figures["by_category"]["place"]["questions"] == 1
     assert figures["intervals"]["recall_at_5"] == (100, 100)
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from halo_weave.bench.cached_reader import CachedReader
 from halo_weave.bench.conversations import Conversations, Question, Turn, read_conversations
 from halo_weave.bench.intervals import interval
+from halo_weave.bench.oracle import most_evidence
 from halo_weave.bench.progress import Progress
 from halo_weave.config import Settings
 from halo_weave.engine.llamacpp.library import load_library
@@ -185,7 +186,7 @@ def ask_all(
                 conversation=question.conversation,
                 question=question.text,
                 category=question.category,
-                scores=score(hits, set(evidence.values()), stream),
+                scores=score(hits, set(evidence.values()), stream) | oracle(set(evidence.values()), stream),
                 ranks={turn_id: rank_of.get(turn) for turn_id, turn in evidence.items()},
                 search_ms=(found - looked) * 1000,
                 embed_ms=(embedded - started) * 1000,
@@ -219,6 +220,14 @@ def score(hits: Sequence[Hit], evidence: set[int], stream: ConversationStream) -
     for budget in BUDGETS:
         found[f"evidence_at_{budget}"] = 100 * stream.tokens_of(wanted & fill(hits, stream, budget)) / weight
     return found
+
+
+def oracle(evidence: set[int], stream: ConversationStream) -> dict[str, float]:
+    """Return the percentage of evidence tokens that fit into several budgets, however well they are ranked."""
+    wanted = {key for turn in evidence for key in stream.chunks_of_turn[turn]}
+    most = most_evidence(wanted, stream.dormant, BUDGETS)
+    weight = stream.tokens_of(wanted)
+    return {f"oracle_at_{budget}": 100 * tokens / weight for budget, tokens in zip(BUDGETS, most, strict=True)}
 
 
 def fill(hits: Sequence[Hit], stream: ConversationStream, budget: int) -> set[ChunkKey]:
