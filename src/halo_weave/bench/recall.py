@@ -67,7 +67,7 @@ def run(
             stream = remember_all(store, conversations.turns, model.vocabulary)
             total = store.stats().chunks
             Indexer(store, embedder).embed_missing(lambda done: on_progress(f"embedding {done} of {total} chunks"))
-            attention = _read_all(settings, store, without, on_progress)
+            attention = read_all(settings, store, on_progress, without)
             asker = WordsAlone() if without == "meaning" else embedder
             index = VectorIndex(store, asker.name, asker.dimensions, Path(folder))
             search = MemorySearch(
@@ -91,9 +91,10 @@ def run(
             model.close()
 
 
-def _read_all(
-    settings: Settings, store: SqliteStore, without: Signal | None, on_progress: Progress
+def read_all(
+    settings: Settings, store: SqliteStore, on_progress: Progress, without: Signal | None = None
 ) -> AttentionIndex | None:
+    """Let the reader read all chunks, unless it is off or left out."""
     if settings.reader.kind == "off" or without == "attention":
         return None
     total = store.stats().chunks

@@ -16,7 +16,7 @@ import numpy as np
 
 from halo_weave.bench.conversations import read_conversations
 from halo_weave.bench.progress import Progress
-from halo_weave.bench.recall import CachedEmbedder, remember_all
+from halo_weave.bench.recall import CachedEmbedder, read_all, remember_all
 from halo_weave.bench.restraint.messages import MESSAGES
 from halo_weave.config import Settings
 from halo_weave.engine.factory import open_engine
@@ -76,6 +76,8 @@ def _fill(folder: Path, settings: Settings, data: Path, notify: Progress) -> int
         remember_all(store, conversations.turns, model.vocabulary)
         total = store.stats().chunks
         Indexer(store, embedder).embed_missing(lambda done: notify(f"embedding {done} of {total} chunks"))
+        if attention := read_all(settings, store, notify):
+            attention.close()
     return len(conversations.turns)
 
 
@@ -84,6 +86,7 @@ def _hub(folder: Path, settings: Settings, engine: Engine) -> Iterator[Hub]:
     with closing(open_memory(folder / _DATABASE, settings.embedder, settings.search, settings.reader)) as memory:
         sizes = ChunkSizes(settings.memory.chunk_min_tokens, settings.memory.chunk_max_tokens)
         with closing(Hub(engine, memory, _WINDOW, sizes)) as hub:
+            memory.read(())  # opens the reader
             memory.search(GREETING)  # opens the embedder and the index files
             yield hub
 
