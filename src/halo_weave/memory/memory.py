@@ -16,7 +16,7 @@ import numpy as np
 from halo_weave.engine.reader.llama_reader import open_bundled_reader
 from halo_weave.engine.reader.protocol import Reader
 from halo_weave.engine.reader.settings import ReaderSettings
-from halo_weave.errors import EmbedderError, HaloError
+from halo_weave.errors import EmbedderError, EngineError, HaloError
 from halo_weave.memory.attention.index import AttentionIndex, OpenReader
 from halo_weave.memory.attention.reading import read_with
 from halo_weave.memory.embedders.choice import EmbedderChoice, Notice
@@ -140,6 +140,14 @@ class Memory:
         """Embed these chunks, and embed again the chunks whose embedded text now includes one of these."""
         stored = self.store.chunks_by_ids(ids)
         return self._searchers.serving().indexer.embed_new(stored) if stored else 0
+
+    def open_reader(self) -> None:
+        """Load the reader now, so that the next search uses attention, unless it does not work."""
+        if self._attention is not None:
+            try:
+                self._attention.open()
+            except EngineError as error:
+                self._tell(f"Search without attention: {error}")
 
     def read(self, ids: Iterable[int]) -> int:
         """Let the reader read these chunks and keep their keys; returns how many got keys."""

@@ -44,6 +44,9 @@ def hit_for_programs(hit: Hit) -> dict[str, Any]:
         "vector_rank": hit.vector_rank,
         "word_rank": hit.word_rank,
         "word_score": hit.word_score,
+        "attention": hit.attention,
+        "attention_rank": hit.attention_rank,
+        "looked_at": [hit.chunk.text[start:end] for start, end in hit.looked_at],
         "is_wish": hit.is_wish,
     }
 
@@ -88,4 +91,7 @@ def _why(hit: Hit) -> str:
     similarity = "no vector" if hit.similarity is None else f"similarity {hit.similarity:.2f}"
     meaning = similarity + (f" (rank {hit.vector_rank})" if hit.vector_rank is not None else "")
     words = f"words (rank {hit.word_rank})" if hit.word_rank is not None else "no word match"
-    return f"score {hit.score:.3f} · {meaning} · {words}{' · wish' if hit.is_wish else ''}"
+    attention = f" · attention (rank {hit.attention_rank})" if hit.attention_rank is not None else ""
+    if looked_at := [hit.chunk.text[start:end] for start, end in hit.looked_at]:
+        attention += f" to {', '.join(looked_at)}"
+    return f"score {hit.score:.3f} · {meaning} · {words}{attention}{' · wish' if hit.is_wish else ''}"

@@ -86,7 +86,7 @@ def _hub(folder: Path, settings: Settings, engine: Engine) -> Iterator[Hub]:
     with closing(open_memory(folder / _DATABASE, settings.embedder, settings.search, settings.reader)) as memory:
         sizes = ChunkSizes(settings.memory.chunk_min_tokens, settings.memory.chunk_max_tokens)
         with closing(Hub(engine, memory, _WINDOW, sizes)) as hub:
-            memory.read(())  # opens the reader
+            memory.open_reader()
             memory.search(GREETING)  # opens the embedder and the index files
             yield hub
 

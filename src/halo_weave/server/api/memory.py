@@ -44,6 +44,8 @@ class Found(msgspec.Struct):
     similarity: float | None
     word_rank: int | None
     vector_rank: int | None
+    attention_rank: int | None
+    looked_at: list[tuple[int, int]]
     is_wish: bool
     is_living: bool
     is_buried: bool
@@ -80,6 +82,7 @@ def _search(call: Call) -> list[Found]:
         roles=None if query.role is None else [query.role],
         since=query.since,
         until=query.until,
+        with_words=True,
     )
     living, buried = _of_window(call.program, query.window, [hit.chunk.key for hit in hits])
     return [
@@ -92,6 +95,8 @@ def _search(call: Call) -> list[Found]:
             similarity=hit.similarity,
             word_rank=hit.word_rank,
             vector_rank=hit.vector_rank,
+            attention_rank=hit.attention_rank,
+            looked_at=list(hit.looked_at),
             is_wish=hit.is_wish,
             is_living=hit.chunk.key in living,
             is_buried=hit.chunk.key in buried,

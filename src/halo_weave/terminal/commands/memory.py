@@ -67,7 +67,10 @@ def search(
     as_json: bool,
 ) -> int:
     with opened_memory(settings) as memory:
-        hits = memory.search(text, limit=limit, roles=roles, since=since, until=until, mmr_lambda=mmr_lambda)
+        memory.open_reader()
+        hits = memory.search(
+            text, limit=limit, roles=roles, since=since, until=until, mmr_lambda=mmr_lambda, with_words=True
+        )
         if as_json:
             write_json([hit_for_programs(hit) for hit in hits])
             return 0

@@ -16,7 +16,7 @@ export class HitPane extends Part {
     this.#hit = hit;
     this.hidden = !hit;
     if (!hit) return this.replaceChildren();
-    const text = element("div", { className: "hit-whole", textContent: hit.text, tabIndex: 0, role: "region", "aria-label": "Whole text" });
+    const text = element("div", { className: "hit-whole", tabIndex: 0, role: "region", "aria-label": "Whole text" }, ...underlined(hit));
     this.replaceChildren(text, element("div", { className: "hit-foot" }, why(hit), this.#actions(hit)));
   }
 
@@ -50,12 +50,29 @@ export class HitPane extends Part {
   }
 }
 
+/**
+ * The text, with the words underlined that the reader looks at.
+ * @param {Hit} hit
+ */
+function underlined({ text, looked_at: spans }) {
+  const letters = [...text]; // the server counts characters, not UTF-16 units
+  /** @type {(Node | string)[]} */
+  const parts = [];
+  let at = 0;
+  for (const [start, end] of spans) {
+    parts.push(letters.slice(at, start).join(""), element("u", { textContent: letters.slice(start, end).join("") }));
+    at = end;
+  }
+  return [...parts, letters.slice(at).join("")];
+}
+
 /** @param {Hit} hit */
-function why({ key, similarity, word_rank: wordRank, vector_rank: vectorRank, is_wish: isWish, score }) {
+function why({ key, similarity, attention_rank: attentionRank, word_rank: wordRank, vector_rank: vectorRank, is_wish: isWish, score }) {
   const parts = [`turn ${turnNumber(key)}`];
   if (similarity !== null) parts.push(`similarity ${similarity.toFixed(2)}`);
   parts.push(wordRank ? `rank ${wordRank} by words` : "no word match");
   parts.push(vectorRank ? `rank ${vectorRank} by meaning` : "no match by meaning");
+  if (attentionRank) parts.push(`rank ${attentionRank} by attention`);
   if (isWish) parts.push("a preference or instruction");
   parts.push(`score ${score.toPrecision(3)}`);
   return element("small", { textContent: parts.join(" · ") });

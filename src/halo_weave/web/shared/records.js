@@ -158,6 +158,8 @@
  * @property {number | null} similarity
  * @property {number | null} word_rank
  * @property {number | null} vector_rank
+ * @property {number | null} attention_rank
+ * @property {[number, number][]} looked_at
  * @property {boolean} is_wish
  * @property {boolean} is_living
  * @property {boolean} is_buried
