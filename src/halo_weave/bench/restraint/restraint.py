@@ -76,6 +76,7 @@ def _fill(folder: Path, settings: Settings, data: Path, notify: Progress) -> int
         remember_all(store, conversations.turns, model.vocabulary)
         total = store.stats().chunks
         Indexer(store, embedder).embed_missing(lambda done: notify(f"embedding {done} of {total} chunks"))
+        store.serve_embedder(embedder.name)  # otherwise the search would go by words alone
         if attention := read_all(settings, store, notify):
             attention.close()
     return len(conversations.turns)
