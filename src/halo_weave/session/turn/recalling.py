@@ -18,7 +18,7 @@ from halo_weave.weave.resurrection import Candidate
 
 FOUND_AT_MOST = 100
 PREVIEWED_TOKENS = 24
-FLOOR = 0.002
+FLOOR = 0.0005
 """Text that is less likely to be needed does not return, even if it costs nothing."""
 ABOUT_THE_MEMORY = 0.68
 """Minimum of best similarity plus weighted words; 98 of 100 questions with an answer in the memory reach it."""
