@@ -30,7 +30,7 @@ from halo_weave.weave.resurrection import (
     why_anchor,
 )
 
-PRICE = 0.003
+PRICE = 0.001
 """The price of reading a token, as a probability of being needed: text that is less likely to be needed is not read."""
 
 StayCode = Literal["current", "pinned", "anchor", "needed", "recent", "room"]

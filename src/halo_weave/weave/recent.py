@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.weave.living import LivingChunk, TurnKey
 
-JUST_SAID = 0.05
+JUST_SAID = 0.02
 """The probability that a reply needs the newest chunk, whatever the message is about."""
 HALF_AS_RECENT_TOKENS = 96
 """This probability halves with every so many tokens that were said since."""

@@ -335,7 +335,7 @@ def test_merging_a_living_with_a_buried_chunk_brings_both_back_within_the_budget
     window.life.context[dim].state[:] = -5
     window.life.context[left].state[:] = 20_000
     budget = window.life.size() - 1
-    window.set_overrides({"weave.budget_tokens": budget})
+    window.set_overrides({"weave.budget_tokens": budget, "weave.recent_share": 0})
     assert set(window.life.burial_log) == {dim}
     assert actions.merge(window, dim) == left
     assert window.life.size() <= budget
