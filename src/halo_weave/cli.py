@@ -206,6 +206,7 @@ def _add_bench_commands(commands: Any, common: argparse.ArgumentParser) -> None:
         help="leave one of the search's signals out, to see its worth",
     )
     recall.add_argument("--details", type=Path, metavar="FILE", help="write one line of JSON per question to this file")
+    _add_peers_command(benches, common)
     restraint = add_command(
         benches,
         "restraint",
@@ -317,6 +318,26 @@ def _add_nextturn(benches: Any, common: argparse.ArgumentParser) -> None:
         default=[512, 1024, 2048],
         metavar="N",
         help="context sizes in tokens (default: 512 1024 2048)",
+    )
+
+
+def _add_peers_command(benches: Any, common: argparse.ArgumentParser) -> None:
+    peers = add_command(
+        benches, "peers", _measuring(_bench_peers), "compare our search with other search packages", [common]
+    )
+    add_json_flag(peers)
+    peers.add_argument(
+        "--data", type=Path, required=True, metavar="FILE", help="file of conversations whose questions all peers get"
+    )
+    peers.add_argument(
+        "--chunks",
+        type=whole_number(1000, 100_000_000),
+        nargs="*",
+        metavar="N",
+        help="chunks in made-up memories for speed alone; no number for none (default: 10000 100000)",
+    )
+    peers.add_argument(
+        "--peers", nargs="+", default=(), metavar="NAME", help="peers to compare (default: all that are installed)"
     )
 
 
@@ -466,6 +487,13 @@ def _bench_recall(settings: "Settings", arguments: argparse.Namespace, notice: _
     from halo_weave.bench import recall
 
     return recall.run(settings, arguments.data, notice, details=arguments.details, without=arguments.without)
+
+
+def _bench_peers(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:
+    from halo_weave.bench.peers import peers
+
+    sizes = peers.SIZES if arguments.chunks is None else arguments.chunks
+    return peers.run(settings, arguments.data, notice, sizes=sizes, names=arguments.peers)
 
 
 def _bench_restraint(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:

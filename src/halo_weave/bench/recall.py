@@ -172,7 +172,7 @@ def ask_all(
     """Ask the questions that have evidence."""
     answers = []
     for question in conversations.questions:
-        if not (evidence := _evidence(question, stream)):
+        if not (evidence := evidence_of(question, stream)):
             continue
         started = time.perf_counter()
         vector = embedder.embed_anew([question.text])[0]
@@ -195,6 +195,12 @@ def ask_all(
             )
         )
     return answers
+
+
+def evidence_of(question: Question, stream: ConversationStream) -> dict[str, int]:
+    """Return the turns with evidence that are in the stream, by their ids in the data."""
+    found = {turn_id: stream.turn_of.get((question.conversation, turn_id)) for turn_id in question.evidence}
+    return {turn_id: turn for turn_id, turn in found.items() if turn is not None}
 
 
 def figures(answers: Sequence[Answer]) -> dict[str, Any]:
@@ -282,11 +288,6 @@ class CachedEmbedder:
 def _turns(hits: Sequence[Hit]) -> list[int]:
     """Return the turns in order of their best chunk."""
     return list(dict.fromkeys(hit.chunk.key.turn for hit in hits))
-
-
-def _evidence(question: Question, stream: ConversationStream) -> dict[str, int]:
-    found = {turn_id: stream.turn_of.get((question.conversation, turn_id)) for turn_id in question.evidence}
-    return {turn_id: turn for turn_id, turn in found.items() if turn is not None}
 
 
 def _scores(answers: Iterable[Answer]) -> dict[str, list[float]]:

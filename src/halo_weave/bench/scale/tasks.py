@@ -9,6 +9,7 @@ from typing import BinaryIO
 import msgspec
 import numpy as np
 
+from halo_weave.bench.resident_memory import peak_resident_mb
 from halo_weave.memory.embedders.embedder import EmbedderSettings, open_embedder
 from halo_weave.memory.memory import index_folder
 from halo_weave.memory.search.search import MemorySearch
@@ -89,7 +90,7 @@ def _search(task: SearchTask, import_s: float) -> SearchFigures:
             nearest_ms=[_milliseconds(index.nearest, vector, task.wanted) for vector in vectors],
             nearest=[index.nearest(vector, task.wanted).ids.tolist() for vector in vectors],
             restore_ms=[_restore_ms(store, task.tokens, seed) for seed in range(_RESTORES)],
-            rss_mb=_peak_megabytes(),
+            rss_mb=peak_resident_mb(),
         )
         index.close()
     return figures
@@ -121,20 +122,3 @@ def _milliseconds(do: Callable[..., object], *arguments: object) -> float:
     started = time.perf_counter()
     do(*arguments)
     return (time.perf_counter() - started) * 1000
-
-
-def _peak_megabytes() -> float:
-    """Return the peak resident memory of this process, including touched pages of mapped files."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
-        return int(line.split()[1]) / 1024
-    return _peak_megabytes_elsewhere()
-
-
-def _peak_megabytes_elsewhere() -> float:
-    try:
-        import resource
-    except ImportError:
-        return float("nan")  # Windows
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
