@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Route, WebSocketRoute, expect
 
-from support.pages import SERVER_IS_AWAY, SERVER_IS_ENDING, Tab, new_window, visiting
+from support.pages import SERVER_IS_AWAY, Tab, new_window, visiting
 from support.servers.processes import ECHO, Process, running
 
 # Statements, and the questions of someone who has forgotten them.
@@ -101,7 +101,6 @@ def test_a_server_that_ends_and_is_started_again_loses_nothing(
         port = process.address.rpartition(":")[2]
         with visiting(browser, process.address) as visitor:
             visitor.forgive(SERVER_IS_AWAY)
-            visitor.forgive(SERVER_IS_ENDING)
             tab = visitor.open()
             tab.say("Said before the end")
             tab.box.fill("Typed before the end")
