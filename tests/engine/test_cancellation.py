@@ -184,6 +184,16 @@ def test_a_linked_one_is_cancelled_by_any_source_in_the_block_and_cancels_none(
     ]
 
 
+def test_a_linked_one_is_cancelled_as_soon_as_its_source_is() -> None:
+    """Even while the source is still calling its callbacks, of which the linked one is only one."""
+    source, seen = Cancellation(), list[bool]()
+    with linked(source) as narrower, source.on_cancel(lambda: seen.append(narrower.is_cancelled)):
+        source.cancel()
+    assert seen == [True]
+    with pytest.raises(EngineStopped):
+        narrower.require_going_on("The reply")
+
+
 def test_two_sources_at_once_cancel_a_linked_one_once() -> None:
     for _ in range(INTERLEAVINGS):
         first, second, calls = Cancellation(), Cancellation(), list[str]()

@@ -11,6 +11,7 @@ class Cancellation:
     """Thread-safe. Once cancelled it stays cancelled, so a cancellation can never come too early."""
 
     def __init__(self) -> None:
+        self._sources: tuple[Cancellation, ...] = ()
         self._changed = threading.Condition()
         self._is_cancelled = False
         self._canceller: int | None = None
@@ -18,7 +19,7 @@ class Cancellation:
 
     @property
     def is_cancelled(self) -> bool:
-        return self._is_cancelled
+        return self._is_cancelled or any(source.is_cancelled for source in self._sources)
 
     def cancel(self) -> None:
         """Cancel, and return once all callbacks have returned. A second call returns immediately."""
@@ -41,7 +42,7 @@ class Cancellation:
 
     def require_going_on(self, work: str) -> None:
         """Raise EngineStopped if cancelled; `work` is the subject of the message."""
-        if self._is_cancelled:
+        if self.is_cancelled:
             raise EngineStopped(f"{work} was stopped.")
 
     @contextmanager
@@ -84,9 +85,12 @@ class Cancellation:
 @contextmanager
 def linked(*sources: Cancellation | None) -> Iterator[Cancellation]:
     """Yield a cancellation that any of the sources cancels during the block, and that can be cancelled separately."""
+    given = tuple(source for source in sources if source is not None)
     cancellation = Cancellation()
     with ExitStack() as stack:
-        for source in sources:
-            if source is not None:
-                stack.enter_context(source.on_cancel(cancellation.cancel))
+        # A source counts as soon as it is cancelled, even before it has come to the callback.
+        cancellation._sources = given
+        stack.callback(setattr, cancellation, "_sources", ())
+        for source in given:
+            stack.enter_context(source.on_cancel(cancellation.cancel))
         yield cancellation
