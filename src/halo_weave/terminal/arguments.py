@@ -78,6 +78,10 @@ def add_setting_flag(group: Any, flag: str, setting: str, metavar: str, help_tex
     group.add_argument(flag, dest="overrides", action="append", type=named, metavar=metavar, help=help_text)
 
 
+def add_db_flag(parser: argparse.ArgumentParser) -> None:
+    add_setting_flag(parser, "--db", "memory.path", "FILE", "use this memory file instead of the default one")
+
+
 def add_json_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -132,6 +136,6 @@ def _name_and_value(text: str) -> Override:
 def memory_flags(settings: argparse.ArgumentParser) -> argparse.ArgumentParser:
     """Return the flags for commands that work on a memory."""
     flags = argparse.ArgumentParser(add_help=False, parents=[settings])
-    add_setting_flag(flags, "--db", "memory.path", "FILE", "use this memory file instead of the default one")
+    add_db_flag(flags)
     add_json_flag(flags)
     return flags

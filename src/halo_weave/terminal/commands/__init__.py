@@ -1,1 +1,1 @@
-"""All commands other than chat: their arguments (`…_arguments`) and what they do."""
+"""The arguments of all commands (`…_arguments`, and `bench`), and what the commands other than chat and study do."""
