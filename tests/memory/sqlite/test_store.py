@@ -22,7 +22,7 @@ from halo_weave.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
-from halo_weave.memory.sqlite import database, indexed_texts
+from halo_weave.memory.sqlite import database, indexed_texts, migrating
 from halo_weave.memory.sqlite.errors import store_error
 from halo_weave.memory.sqlite.rows import checksum
 from halo_weave.memory.sqlite.schema import MIGRATIONS
@@ -147,7 +147,7 @@ def test_a_strange_path_is_just_a_path(tmp_path: Path) -> None:
 def test_an_older_memory_is_brought_to_the_present_form(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = everything(filled)
     step = "CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT;\nINSERT INTO later VALUES (7);\n"
-    monkeypatch.setattr(database, "MIGRATIONS", (*MIGRATIONS, step))
+    monkeypatch.setattr(migrating, "MIGRATIONS", (*MIGRATIONS, step))
     assert everything(filled) == before
     with raw(filled) as connection:
         assert connection.execute("SELECT id FROM later").fetchall() == [(7,)]
@@ -184,7 +184,7 @@ def test_a_memory_from_before_there_were_outlines_and_wishes_gets_them(path: Pat
 
 def test_a_memory_from_before_there_were_totals_gets_them(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(database, "MIGRATIONS", MIGRATIONS[: version_before("CREATE TABLE totals")])
+        patch.setattr(migrating, "MIGRATIONS", MIGRATIONS[: version_before("CREATE TABLE totals")])
         with closing(SqliteStore(path)) as store:
             _use_in_every_way(store)
     with closing(SqliteStore(path)) as store:
@@ -206,7 +206,7 @@ def test_a_memory_from_before_there_were_languages_finds_its_words_in_all_of_the
         "gone 上海",
     ]
     with monkeypatch.context() as patch:
-        patch.setattr(database, "MIGRATIONS", MIGRATIONS[: version_before("indexed_text(")])
+        patch.setattr(migrating, "MIGRATIONS", MIGRATIONS[: version_before("indexed_text(")])
         patch.setattr("halo_weave.memory.sqlite.wishes.is_wish", lambda _: False)
         with closing(SqliteStore(path)) as store:
             ids = written_texts(store, *texts)
@@ -308,7 +308,7 @@ def test_a_step_that_fails_leaves_the_older_form(filled: Path, monkeypatch: pyte
     before = everything(filled)
     step = "CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT;\nINSERT INTO nowhere VALUES (7);\n"
     with monkeypatch.context() as patch:
-        patch.setattr(database, "MIGRATIONS", (*MIGRATIONS, step))
+        patch.setattr(migrating, "MIGRATIONS", (*MIGRATIONS, step))
         with pytest.raises(StoreError, match="nowhere"):
             SqliteStore(filled)
     assert everything(filled) == before

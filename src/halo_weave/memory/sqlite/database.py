@@ -3,15 +3,14 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
-from functools import cache
 from pathlib import Path
 
 from halo_weave.errors import InputError, StoreDamaged, StoreTooNew, StoreUnavailable
 from halo_weave.memory.files.lock import FileLock
 from halo_weave.memory.files.partial import new_file, partial_file, partial_folder, sweep
-from halo_weave.memory.sqlite import checksums, indexed_texts, wishes
 from halo_weave.memory.sqlite.errors import UNREADABLE, read_only, store_error
-from halo_weave.memory.sqlite.schema import APPLICATION_ID, MIGRATIONS
+from halo_weave.memory.sqlite.migrating import migrate, newest_version, offer_functions
+from halo_weave.memory.sqlite.schema import APPLICATION_ID
 from halo_weave.system.private_files import make_private_folder
 
 _OLDEST_SQLITE = (3, 37, 0)
@@ -181,9 +180,9 @@ class Database:
             ) from error
         except OSError as error:
             raise StoreUnavailable(f"The memory {self.path} cannot be opened: {error.strerror}.") from error
-        if version < len(MIGRATIONS):
+        if version < newest_version():
             with self.writing() as connection:
-                _migrate(connection, self._version(connection))
+                migrate(connection, self._version(connection))
         if journal_mode != "wal":
             self._switch_to_wal()
 
@@ -202,7 +201,7 @@ class Database:
                 with new_file(self.path) as temporary, closing(_connect(temporary, 0)) as connection:
                     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                     connection.execute("BEGIN IMMEDIATE")
-                    _migrate(connection, 0)
+                    migrate(connection, 0)
                     connection.execute("COMMIT")
                     connection.execute("PRAGMA journal_mode = WAL")
             except UNREADABLE as error:
@@ -212,10 +211,10 @@ class Database:
         if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             raise StoreDamaged(f"The file {self.path} is a database, but not a Halo Weave memory; choose another file.")
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > len(MIGRATIONS):
+        if version > newest_version():
             raise StoreTooNew(
                 f"The memory {self.path} has version {version}, but this version of Halo Weave reads versions up to "
-                f"{len(MIGRATIONS)}; update Halo Weave to open it."
+                f"{newest_version()}; update Halo Weave to open it."
             )
         return version
 
@@ -269,7 +268,7 @@ def _connect(path: Path, timeout_s: float, cache_kib: int = _WRITER_CACHE_KIB) -
         f"{path.as_uri()}?mode=rw", uri=True, timeout=timeout_s, isolation_level=None, check_same_thread=False
     )
     try:
-        _offer_functions(connection)
+        offer_functions(connection)
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA cell_size_check = ON")
         connection.execute("PRAGMA trusted_schema = ON")  # some builds otherwise keep triggers from our functions
@@ -293,43 +292,3 @@ def _attached(connection: sqlite3.Connection, other: tuple[Path, str] | None) ->
         yield
     finally:
         connection.execute(f"DETACH {name}")
-
-
-def _offer_functions(connection: sqlite3.Connection) -> None:
-    """Register the SQL functions that migrations, checks and repairs use."""
-    wishes.offer(connection)
-    checksums.offer(connection)
-    indexed_texts.offer(connection)
-
-
-def _migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Run the missing migrations. The caller must be in a transaction."""
-    for script in MIGRATIONS[version:]:
-        for statement in _statements(script):
-            connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
-
-
-def schema_of_new_memory() -> frozenset[tuple[str, str, str, str | None]]:
-    """Return type, name, table and SQL of every schema object, except the word index's internal tables."""
-    return _schema(MIGRATIONS)
-
-
-@cache
-def _schema(steps: tuple[str, ...]) -> frozenset[tuple[str, str, str, str | None]]:
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
-        _offer_functions(connection)
-        for statement in _statements("".join(steps)):
-            connection.execute(statement)
-        query = "SELECT type, name, tbl_name, sql FROM sqlite_schema WHERE NOT (type = 'table' AND name GLOB 'words_*')"
-        return frozenset(connection.execute(query))
-
-
-def _statements(script: str) -> Iterator[str]:
-    """Split a script into statements, because Python's `executescript` would commit first."""
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from halo_weave.memory.sqlite.schema import TOTALS_OF_CHUNKS, TOTALS_OF_VECTORS
+from halo_weave.memory.sqlite.schema.derived_rows import TOTALS_OF_CHUNKS, TOTALS_OF_VECTORS
 
 
 class StoreTotals(NamedTuple):

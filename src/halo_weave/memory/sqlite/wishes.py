@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Iterator
 
-from halo_weave.memory.sqlite.schema import WISHES_OF_CHUNKS
+from halo_weave.memory.sqlite.schema.derived_rows import WISHES_OF_CHUNKS
 from halo_weave.text.languages.wishes import is_wish
 
 LONGEST_TURN = 8

@@ -16,7 +16,7 @@ from halo_weave.memory.sqlite.counters import Counters, write_counters
 from halo_weave.memory.sqlite.repair import verify
 from halo_weave.memory.sqlite.repair.damage import Damage
 from halo_weave.memory.sqlite.rows import DamagedRow, stored_number
-from halo_weave.memory.sqlite.schema import OUTLINES_OF_CHUNKS, WISHES_OF_CHUNKS
+from halo_weave.memory.sqlite.schema.derived_rows import OUTLINES_OF_CHUNKS, WISHES_OF_CHUNKS
 from halo_weave.memory.sqlite.tree import entries
 
 _ORIGIN = "repair"

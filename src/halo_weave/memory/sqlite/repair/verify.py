@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 
 from halo_weave.memory.sqlite import burials, notes, outlines, settings, totals, wishes
-from halo_weave.memory.sqlite.database import schema_of_new_memory
+from halo_weave.memory.sqlite.migrating import schema_of_new_memory
 from halo_weave.memory.sqlite.repair.damage import TABLES, damages
 from halo_weave.memory.sqlite.repair.texts import any_text, printable
 from halo_weave.memory.sqlite.rows import stored_number
