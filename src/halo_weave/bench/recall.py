@@ -5,10 +5,11 @@ import sqlite3
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -59,36 +60,43 @@ def run(
     `without` leaves one of the search's signals out.
     """
     conversations = read_conversations(data)
-    model = Model(load_library(), bundled_model_path(), vocabulary_only=True)
-    embedder = CachedEmbedder(open_embedder(settings.embedder, on_progress), cache_folder() / "bench-embeddings.db")
-    with tempfile.TemporaryDirectory() as folder:
-        store = SqliteStore(Path(folder) / "halo.db")
-        try:
-            stream = remember_all(store, conversations.turns, model.vocabulary)
-            total = store.stats().chunks
-            Indexer(store, embedder).embed_missing(lambda done: on_progress(f"embedding {done} of {total} chunks"))
-            attention = read_all(settings, store, on_progress, without)
-            asker = WordsAlone() if without == "meaning" else embedder
-            index = VectorIndex(store, asker.name, asker.dimensions, Path(folder))
-            search = MemorySearch(
-                store, asker, index, settings.search, attention=attention, uses_words=without != "words"
-            )
-            search.search(conversations.turns[0].text)
-            store.wait_until_indexed()
-            on_progress(f"asking {len(conversations.questions)} questions")
-            try:
-                answers = ask_all(search, embedder, stream, conversations)
-            finally:
-                index.close()
-                if attention is not None:
-                    attention.close()
-            if details is not None:
-                details.write_bytes(b"".join(msgspec.json.encode(answer) + b"\n" for answer in answers))
-            return figures(answers)
-        finally:
-            store.close()
-            embedder.close()
-            model.close()
+    with filled_memory(settings, conversations, on_progress, without=without) as memory:
+        on_progress(f"asking {len(conversations.questions)} questions")
+        answers = ask_all(memory, conversations)
+    if details is not None:
+        details.write_bytes(b"".join(msgspec.json.encode(answer) + b"\n" for answer in answers))
+    return figures(answers)
+
+
+class FilledMemory(NamedTuple):
+    search: MemorySearch
+    embedder: "CachedEmbedder"
+    stream: "ConversationStream"
+
+
+@contextmanager
+def filled_memory(
+    settings: Settings, conversations: Conversations, on_progress: Progress, *, without: Signal | None = None
+) -> Iterator[FilledMemory]:
+    """A memory that holds all conversations as one stream, embedded, read and ready to be asked."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        model = stack.enter_context(closing(Model(load_library(), bundled_model_path(), vocabulary_only=True)))
+        embedder = CachedEmbedder(open_embedder(settings.embedder, on_progress), cache_folder() / "bench-embeddings.db")
+        stack.enter_context(closing(embedder))
+        store = stack.enter_context(closing(SqliteStore(folder / "halo.db")))
+        stream = remember_all(store, conversations.turns, model.vocabulary)
+        total = store.stats().chunks
+        Indexer(store, embedder).embed_missing(lambda done: on_progress(f"embedding {done} of {total} chunks"))
+        attention = read_all(settings, store, on_progress, without)
+        if attention is not None:
+            stack.enter_context(closing(attention))
+        asker = WordsAlone() if without == "meaning" else embedder
+        index = stack.enter_context(closing(VectorIndex(store, asker.name, asker.dimensions, folder)))
+        search = MemorySearch(store, asker, index, settings.search, attention=attention, uses_words=without != "words")
+        search.search(conversations.turns[0].text)
+        store.wait_until_indexed()
+        yield FilledMemory(search, embedder, stream)
 
 
 def read_all(
@@ -166,10 +174,9 @@ class Answer(msgspec.Struct, frozen=True):
     look_ms: float
 
 
-def ask_all(
-    search: MemorySearch, embedder: "CachedEmbedder", stream: ConversationStream, conversations: Conversations
-) -> list[Answer]:
+def ask_all(memory: FilledMemory, conversations: Conversations) -> list[Answer]:
     """Ask the questions that have evidence."""
+    search, embedder, stream = memory
     answers = []
     for question in conversations.questions:
         if not (evidence := evidence_of(question, stream)):

@@ -26,7 +26,7 @@ from halo_weave.memory.embedding.indexing import BATCH, EmbeddingProgress, embed
 from halo_weave.memory.embedding.queue import EmbeddingQueue
 from halo_weave.memory.embedding.reembedding import Reembedded, reembed
 from halo_weave.memory.embedding.reembedding import ReembeddingProgress as Reembedding
-from halo_weave.memory.search.search import Hit
+from halo_weave.memory.search.search import Hit, Recollection
 from halo_weave.memory.search.searchers import Searcher, Searchers
 from halo_weave.memory.search.settings import SearchSettings
 from halo_weave.memory.sqlite.store import SqliteStore
@@ -226,8 +226,8 @@ class Memory:
         `with_words` also finds the words that the reader looks at.
         """
 
-        def search_with(searcher: Searcher) -> list[Hit]:
-            return searcher.search.search(
+        return self._by_serving(
+            lambda searcher: searcher.search.search(
                 text,
                 limit=limit,
                 roles=roles,
@@ -237,14 +237,20 @@ class Memory:
                 mmr_lambda=mmr_lambda,
                 with_words=with_words,
             )
+        )
 
+    def recollect(self, message: str, *, limit: int) -> Recollection:
+        """Search with a message that may need nothing. Uses words only if the embedder is unavailable."""
+        return self._by_serving(lambda searcher: searcher.search.recollect(message, limit=limit))
+
+    def _by_serving(self, search: Callable[[Searcher], T]) -> T:
         if self.store.serving_embedder() is None:
-            return search_with(self._searchers.words_alone())
+            return search(self._searchers.words_alone())
         try:
-            return search_with(self._searchers.serving())
+            return search(self._searchers.serving())
         except EmbedderError as error:
             self._tell(f"Search by words only: {error}")
-            return search_with(self._searchers.words_alone())
+            return search(self._searchers.words_alone())
 
     def embed_texts(self, texts: Sequence[str]) -> tuple[str, Vectors] | None:
         """Embed at least one text; returns the serving embedder's name and the vectors, or None without an embedder."""

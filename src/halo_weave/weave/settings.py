@@ -7,7 +7,7 @@ import msgspec
 
 KeepsBy = Literal["worth", "brightness"]
 Recall = Literal["sparing", "balanced", "generous"]
-LEAST_NEED: Mapping[Recall, float] = {"sparing": 0.05, "balanced": 0.02, "generous": 0.0005}
+LEAST_NEED: Mapping[Recall, float] = {"sparing": 0.03, "balanced": 0.01, "generous": 0.001}
 """Text that is less likely to be needed does not return, even if it costs nothing."""
 ResurrectionBrightness = Literal["largest", "earned", "mean", "fixed"]
 

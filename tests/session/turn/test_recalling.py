@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.memory.embedders.embedder import EmbedderSettings
@@ -13,12 +15,8 @@ from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import Chunk, ChunkKey, utc_now
 from halo_weave.records.tokens import Token
 from halo_weave.session.hub import Hub
-from halo_weave.session.turn.recalling import (
-    ABOUT_THE_MEMORY,
-    ABOUT_THE_MEMORY_BY_WORDS,
-    needs_of,
-    plan_context,
-)
+from halo_weave.session.turn.need import ABOUT_THE_MEMORY_BY_WORDS, about_the_memory, needs_of
+from halo_weave.session.turn.recalling import plan_context
 from halo_weave.session.turn.turn import send
 from halo_weave.weave.settings import WeaveSettings
 from support.made_up_chunks import written_texts
@@ -47,20 +45,20 @@ def hit(
     )
 
 
-def needed(hits: list[Hit], living: Collection[ChunkKey] = ()) -> list[Hit]:
-    needs = needs_of(hits, living)
+def needed(hits: list[Hit], living: Collection[ChunkKey] = (), likeness: float = 0.2) -> list[Hit]:
+    needs = needs_of(hits, likeness, living)
     return [one for one in hits if needs[one.chunk.key] >= WeaveSettings().least_need]
 
 
 def test_what_is_neither_close_nor_shares_words_is_not_needed() -> None:
-    assert needed([hit(5, 0.48), hit(4, 0.2, word_weight=0.9)]) == []
+    assert needed([hit(5, 0.3), hit(4, 0.2, word_weight=0.9)]) == []
 
 
 @pytest.mark.parametrize(
     "best",
     [
-        hit(5, ABOUT_THE_MEMORY),
-        hit(5, 0.4, word_weight=1.5),
+        hit(5, 0.6),
+        hit(5, 0.4, word_weight=2.0),
         hit(5, None, word_weight=ABOUT_THE_MEMORY_BY_WORDS),
         hit(5, 0.1, is_of_named_time=True),
     ],
@@ -68,6 +66,24 @@ def test_what_is_neither_close_nor_shares_words_is_not_needed() -> None:
 )
 def test_what_the_message_is_about_is_needed(best: Hit) -> None:
     assert needed([best]) == [best]
+
+
+def test_a_message_that_is_like_ordinary_ones_needs_nothing_however_close_their_words_are() -> None:
+    """A greeting finds the greetings of a year, and finds them close."""
+    greeting = hit(5, 0.6, word_weight=1.0)
+    assert needed([greeting], likeness=0.2) == [greeting]
+    assert needed([greeting], likeness=0.8) == []
+
+
+@given(similarity=st.floats(0, 1), words=st.floats(0, 9), likeness=st.floats(0, 1), more=st.floats(0, 0.5))
+def test_closer_and_rarer_words_make_a_message_more_about_the_memory_and_likeness_less(
+    similarity: float, words: float, likeness: float, more: float
+) -> None:
+    about = about_the_memory([hit(5, similarity, words)], likeness)
+    assert 0 <= about <= 1
+    assert about <= about_the_memory([hit(5, similarity + more, words)], likeness)
+    assert about <= about_the_memory([hit(5, similarity, words + more)], likeness)
+    assert about >= about_the_memory([hit(5, similarity, words)], likeness + more)
 
 
 def test_what_scores_less_than_half_of_the_best_is_not_needed() -> None:
@@ -82,10 +98,10 @@ def test_that_a_message_is_about_living_text_brings_nothing_back() -> None:
 
 
 def test_a_better_score_is_needed_more_and_every_need_is_a_probability() -> None:
-    needs = list(needs_of([hit(9, 0.8), hit(8.5, 0.7), hit(6, 0.9)], ()).values())
+    needs = list(needs_of([hit(9, 0.8), hit(8.5, 0.7), hit(6, 0.9)], 0.2, ()).values())
     assert needs == sorted(needs, reverse=True)
     assert all(0 < need < 1 for need in needs)
-    assert needs_of([], ()) == {}
+    assert needs_of([], 0.2, ()) == {}
 
 
 def test_a_word_of_one_chunk_weighs_1_and_a_word_of_all_next_to_nothing(store: Store) -> None:
@@ -106,9 +122,20 @@ def hub(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Hub]:
         yield hub
 
 
-@pytest.mark.parametrize("message", ["Hello!", "Count to four.", "Thanks a lot!", "Why is the sky blue?"])
+@pytest.mark.parametrize("message", ["Hello!", "Count to four.", "Much obliged!", "Why is the sky blue?"])
 def test_a_message_that_needs_nothing_brings_nothing_back(hub: Hub, message: str) -> None:
     assert send(hub.open("new"), message).figures.resurrected == 0
+
+
+def test_a_greeting_does_not_bring_back_the_greetings_of_earlier_days(tmp_path: Path) -> None:
+    with opened_hub(
+        tmp_path / "halo.db", EchoEngine(["Fine!"] * 9), RECALLING, embedder=EmbedderSettings(), clock=Clock()
+    ) as hub:
+        for text in ("Hello, how are you doing today?", "Good evening! Did you have a nice day?", *SAID):
+            send(hub.open("before"), text)
+        hub.open("before").memory.settle()
+        for greeting in ("Hello, how are you today?", "Good evening, my friend!"):
+            assert send(hub.open("new"), greeting).figures.resurrected == 0
 
 
 def test_a_question_about_the_past_brings_its_answer_back(hub: Hub) -> None:

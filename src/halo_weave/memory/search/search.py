@@ -17,6 +17,7 @@ from halo_weave.memory.attention.looking import Span
 from halo_weave.memory.embedders.embedder import Embedder
 from halo_weave.memory.search.candidates import Candidates, SearchQuestion, pairs
 from halo_weave.memory.search.chunk_filter import ChunkFilter
+from halo_weave.memory.search.ordinary_messages import ORDINARY_FROM, OrdinaryMessages
 from halo_weave.memory.search.query_terms import TellingTerms, Term
 from halo_weave.memory.search.ranking import CLOSE, WIDE, Neighbourhood, Ranked, around, diverse, fused, word_weights
 from halo_weave.memory.search.settings import SearchSettings
@@ -66,6 +67,14 @@ class Hit(msgspec.Struct, frozen=True):
     looked_at: tuple[Span, ...] = ()
 
 
+class Recollection(NamedTuple):
+    """What a message brings to mind. `likeness` is how much it is like an ordinary message, which needs no memory; 0 if
+    nothing is known of its meaning."""
+
+    hits: list[Hit]
+    likeness: float = 0.0
+
+
 class MemorySearch:
     """Thread-safe if the embedder is."""
 
@@ -94,6 +103,7 @@ class MemorySearch:
         self._terms = TellingTerms(store)
         self._centre = Centre(store, embedder.name)
         self._wishes = WishList(store)
+        self._ordinary = OrdinaryMessages(embedder)
         self._clock = clock
         self._depth = candidates
 
@@ -120,6 +130,21 @@ class MemorySearch:
         look = functools.cache(lambda: self.look(text))
         hits = self._search(text, lambda: self._embedder.embed([text])[0], look, wanted, limit, mmr_lambda)
         return self._with_words(hits, look()) if with_words else hits
+
+    def recollect(self, message: str, *, limit: int) -> Recollection:
+        """Search with a message that may need nothing from the memory.
+
+        Text that is itself ordinary, such as the greetings of earlier days, is left out.
+        """
+        if not message.strip():
+            return Recollection([])
+        vector = self._embedder.embed([message])[0]
+        hits = self.search_embedded(message, vector, self.look(message), limit=limit)
+        vectors = self._vectors([hit.id for hit in hits])
+        matrix = np.stack([vector, *vectors.values()])
+        likeness, *own = self._ordinary.likeness(matrix).tolist()
+        ordinary = {chunk_id for chunk_id, one in zip(vectors, own, strict=True) if one >= ORDINARY_FROM}
+        return Recollection([hit for hit in hits if hit.id not in ordinary], likeness)
 
     def look(self, text: str) -> Look | None:
         """Return what a text looks for; None without a reader."""

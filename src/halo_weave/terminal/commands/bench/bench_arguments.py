@@ -14,6 +14,7 @@ _BENCHES = (
     search_arguments.add_recall,
     search_arguments.add_peers,
     search_arguments.add_restraint,
+    search_arguments.add_need,
     context_arguments.add_keep,
     context_arguments.add_policies,
     context_arguments.add_nextturn,

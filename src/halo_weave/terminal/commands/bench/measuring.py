@@ -69,7 +69,7 @@ def _measuring(run: Bench, in_words: InWords | None) -> "Callable[[Settings, arg
             from halo_weave.bench.results import results
 
             bench, data = arguments.parser.prog.split()[-1], getattr(arguments, "data", None)
-            results.save(arguments.save, bench, arguments.words, figures, data)
+            results.save(arguments.save, bench, arguments.words, figures, data if isinstance(data, Path) else None)
         if in_words is None or arguments.json:
             listing.write_figures(figures, as_json=arguments.json)
         else:

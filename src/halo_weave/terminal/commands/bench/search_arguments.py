@@ -1,6 +1,7 @@
 """Benchmarks that ask what the search finds, and whether it stays silent when nothing is needed."""
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halo_weave.terminal.arguments import whole_number
@@ -69,3 +70,16 @@ def _restraint(settings: "Settings", arguments: argparse.Namespace, notice: Noti
     from halo_weave.bench.restraint import restraint
 
     return restraint.run(settings, arguments.data, arguments.repeats, notice)
+
+
+def add_need(benches: Any, flags: argparse.ArgumentParser) -> None:
+    need = add_bench(benches, "need", _need, "fit the numbers that decide what a message needs", flags)
+    need.add_argument(
+        "--data", type=Path, nargs="+", required=True, metavar="FILE", help="files of conversations with questions"
+    )
+
+
+def _need(settings: "Settings", arguments: argparse.Namespace, notice: Notice) -> object:
+    from halo_weave.bench.need import need
+
+    return need.run(settings, arguments.data, notice)

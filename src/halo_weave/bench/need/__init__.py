@@ -1,0 +1,1 @@
+"""`halo-weave bench need`: the numbers of the need model, fitted and checked."""
