@@ -111,7 +111,7 @@ def test_what_is_cancelled_before_it_begins_asks_neither_memory_nor_model_nor_to
     window = hub.open("main")
     send(window, QUESTION)
     called = len(by_tools(window))
-    monkeypatch.setattr(window.memory, "search", lambda *_, **__: pytest.fail("The memory was searched."))
+    monkeypatch.setattr(window.memory, "recollect", lambda *_, **__: pytest.fail("The memory was searched."))
     monkeypatch.setattr(window.engine_context, "sync", lambda *_, **__: pytest.fail("The model has read."))
     reply = say(window, cancellation=cancelled())
     assert (reply.text, reply.ending) == ("", "stopped")
@@ -124,15 +124,15 @@ def test_what_is_found_after_a_stop_does_not_return(tmp_path: Path, monkeypatch:
     with opened_hub(tmp_path / "halo.db", settings=weave(resurrection=True)) as hub:
         send(hub.open("one"), "The pelican lives in Lisbon.")
         window = hub.open("other")
-        search = window.memory.search
+        recollect = window.memory.recollect
 
         def stopped_search(*arguments: Any, **options: Any) -> Any:
-            found = search(*arguments, **options)
-            assert found
+            found = recollect(*arguments, **options)
+            assert found.hits
             window.stop()
             return found
 
-        monkeypatch.setattr(window.memory, "search", stopped_search)
+        monkeypatch.setattr(window.memory, "recollect", stopped_search)
         assert send(window, "Where does the pelican live?").ending == "stopped"
         assert [chunk.text for chunk in window.life.context] == ["Where does the pelican live?"]
 
