@@ -18,7 +18,7 @@ from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.memory.embedders.choice import EmbedderChoice
 from halo_weave.memory.embedders.embedder import Embedder
 from halo_weave.memory.memory import Memory
-from halo_weave.memory.search.search import Hit
+from halo_weave.memory.search.search import Hit, Recollection
 from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.paths import cache_folder
 from halo_weave.records.chunks import Chunk, ChunkKey, Stored
@@ -77,16 +77,22 @@ class StreamMemory(Memory):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._found: dict[tuple[str, int, int], list[Hit]] = {}
+        self._recollected: dict[tuple[str, int, int], Recollection] = {}
         self._read: dict[ChunkKey, Stored] = {}
         self._unpacked: dict[ChunkKey, list[Token]] = {}
 
     def search(self, text: str, *, limit: int = 50, **others: Any) -> list[Hit]:
         asked = (text, limit, self.until)
         if others or asked not in self._found:
-            found = super().search(text, limit=_MORE_HITS * limit, **others)
-            there = [hit for hit in found if hit.chunk.first_position < self.until][:limit]
-            self._found[asked] = [msgspec.structs.replace(hit, chunk=self._held(hit)) for hit in there]
+            self._found[asked] = self._past(super().search(text, limit=_MORE_HITS * limit, **others), limit)
         return self._found[asked]
+
+    def recollect(self, message: str, *, limit: int) -> Recollection:
+        asked = (message, limit, self.until)
+        if asked not in self._recollected:
+            hits, likeness = super().recollect(message, limit=_MORE_HITS * limit)
+            self._recollected[asked] = Recollection(self._past(hits, limit), likeness)
+        return self._recollected[asked]
 
     def get_ready(self, text: str) -> None:
         """Wait until the first search has built the word index in the background, so that hits do not depend on it."""
@@ -99,6 +105,10 @@ class StreamMemory(Memory):
         if key not in self._read and (stored := super().chunk(key)) is not None:
             self._read[key] = stored
         return self._read.get(key)
+
+    def _past(self, hits: Sequence[Hit], limit: int) -> list[Hit]:
+        there = [hit for hit in hits if hit.chunk.first_position < self.until][:limit]
+        return [msgspec.structs.replace(hit, chunk=self._held(hit)) for hit in there]
 
     def _held(self, hit: Hit) -> Chunk:
         return self._read.setdefault(hit.chunk.key, Stored(hit.id, hit.chunk)).chunk
