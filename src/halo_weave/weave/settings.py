@@ -56,6 +56,15 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "also what it might need. The model reads what returns before it answers."
         ),
     ] = "balanced"
+    least_need: Annotated[
+        float,
+        msgspec.Meta(
+            ge=0,
+            le=1,
+            description="For experiments: text returns if the message needs it with at least this probability. 0 "
+            "leaves it to weave.recall, which stands for 0.03, 0.01 or 0.001.",
+        ),
+    ] = 0.0
     resurrection_brightness: Annotated[
         ResurrectionBrightness,
         msgspec.Meta(
@@ -87,8 +96,9 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return min(self.budget_tokens, usable_tokens) or max(1, int(BUDGET_SHARE * usable_tokens))
 
     @property
-    def least_need(self) -> float:
-        return LEAST_NEED[self.recall]
+    def floor(self) -> float:
+        """The least need of text that returns."""
+        return self.least_need or LEAST_NEED[self.recall]
 
     def recent_tokens(self, budget: int) -> int:
         """The part of a budget that is reserved for the newest exchanges; all other chunks are ranked by worth."""

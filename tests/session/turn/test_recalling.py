@@ -47,7 +47,7 @@ def hit(
 
 def needed(hits: list[Hit], living: Collection[ChunkKey] = (), likeness: float = 0.2) -> list[Hit]:
     needs = needs_of(hits, likeness, living)
-    return [one for one in hits if needs[one.chunk.key] >= WeaveSettings().least_need]
+    return [one for one in hits if needs[one.chunk.key] >= WeaveSettings().floor]
 
 
 def test_what_is_neither_close_nor_shares_words_is_not_needed() -> None:
@@ -84,6 +84,12 @@ def test_closer_and_rarer_words_make_a_message_more_about_the_memory_and_likenes
     assert about <= about_the_memory([hit(5, similarity + more, words)], likeness)
     assert about <= about_the_memory([hit(5, similarity, words + more)], likeness)
     assert about >= about_the_memory([hit(5, similarity, words)], likeness + more)
+
+
+def test_the_word_for_recall_sets_the_least_need_unless_a_number_does() -> None:
+    sparing, balanced, generous = (WeaveSettings(recall=word).floor for word in ("sparing", "balanced", "generous"))
+    assert sparing > balanced > generous > 0
+    assert WeaveSettings(recall="sparing", least_need=0.5).floor == 0.5
 
 
 def test_what_scores_less_than_half_of_the_best_is_not_needed() -> None:

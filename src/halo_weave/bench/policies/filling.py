@@ -17,7 +17,7 @@ def plan_filling(window: Window, text: str, room: int, before: int, *, is_restra
         for hit in hits
         if hit.chunk.key not in life.context
         and hit.chunk.first_position < before
-        and (not is_restrained or needs[hit.chunk.key] >= window.settings.weave.least_need)
+        and (not is_restrained or needs[hit.chunk.key] >= window.settings.weave.floor)
     ]
     return resurrection.plan(
         candidates,
