@@ -139,7 +139,12 @@ class Memory:
     def embed(self, ids: Sequence[int]) -> int:
         """Embed these chunks, and embed again the chunks whose embedded text now includes one of these."""
         stored = self.store.chunks_by_ids(ids)
-        return self._searchers.serving().indexer.embed_new(stored) if stored else 0
+        if not stored:
+            return 0
+        searcher = self._searchers.serving()
+        embedded = searcher.indexer.embed_new(stored)
+        searcher.search.get_ready()
+        return embedded
 
     def open_reader(self) -> None:
         """Load the reader now, so that the next search uses attention, unless it does not work."""

@@ -88,7 +88,7 @@ def _hub(folder: Path, settings: Settings, engine: Engine) -> Iterator[Hub]:
         sizes = ChunkSizes(settings.memory.chunk_min_tokens, settings.memory.chunk_max_tokens)
         with closing(Hub(engine, memory, _WINDOW, sizes)) as hub:
             memory.open_reader()
-            memory.search(GREETING)  # opens the embedder and the index files
+            memory.recollect(GREETING, limit=1)  # opens the embedder and the index files
             yield hub
 
 

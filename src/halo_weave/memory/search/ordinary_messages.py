@@ -96,7 +96,10 @@ class OrdinaryMessages:
 
     def likeness(self, texts: Vectors) -> NDArray[np.float32]:
         """Return the similarity of each text to the closest example. Raises EmbedderError."""
+        return np.asarray((texts @ self.embedded().T).max(axis=1), dtype=np.float32)
+
+    def embedded(self) -> Vectors:
         with self._lock:
             if self._examples is None:
                 self._examples = self._embedder.embed(ORDINARY_MESSAGES)
-        return np.asarray((texts @ self._examples.T).max(axis=1), dtype=np.float32)
+            return self._examples

@@ -131,6 +131,10 @@ class MemorySearch:
         hits = self._search(text, lambda: self._embedder.embed([text])[0], look, wanted, limit, mmr_lambda)
         return self._with_words(hits, look()) if with_words else hits
 
+    def get_ready(self) -> None:
+        """Do now what the first message would otherwise wait for."""
+        self._ordinary.embedded()
+
     def recollect(self, message: str, *, limit: int) -> Recollection:
         """Search with a message that may need nothing from the memory.
 
