@@ -16,6 +16,7 @@ from halo_weave.bench.peers.ours import VARIANTS
 from halo_weave.bench.peers.peer import Corpus, OpenPeer, Peer
 from halo_weave.bench.peers.processes import Questions, measure
 from halo_weave.bench.peers.registry import PEERS, is_installed
+from halo_weave.bench.peers.titles import TITLES
 from halo_weave.bench.peers.word_indexes import WORD_INDEXES
 from halo_weave.bench.scale import made_up_memory as making
 from halo_weave.config import Settings
@@ -35,6 +36,10 @@ TEXTS = [
 ]
 VECTORS = np.eye(len(TEXTS), DIMENSIONS, dtype=np.float32)
 NOWHERE = np.full(DIMENSIONS, DIMENSIONS**-0.5, dtype=np.float32)
+
+
+def test_pages_have_a_title_for_every_peer() -> None:
+    assert set(TITLES) == set(PEERS)
 
 
 @pytest.fixture(scope="module")

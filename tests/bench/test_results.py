@@ -16,8 +16,10 @@ from halo_weave.bench.results.results import (
     make,
     page,
     save,
+    sections,
     with_headline,
 )
+from halo_weave.bench.results.sections import with_sections
 from halo_weave.bench.results.tables import tables_of
 from halo_weave.errors import InputError
 from support.folders import PROJECT
@@ -44,6 +46,24 @@ POLICIES = {
     "living_shares": {"1024": {"0.25": {"evidence": 81.5, "interval": [80.0, 83.0]}}},
 }
 
+PEERS = {
+    "questions": 1982,
+    "chunks": 5882,
+    "peers": {
+        "halo-weave": {
+            "recall_at_10": 79.5,
+            "evidence_at_1024": 86.2,
+            "rss_mb": 90.0,
+            "intervals": {"recall_at_10": [77.8, 81.1], "evidence_at_1024": [84.8, 87.5]},
+        },
+        "newcomer": {
+            "recall_at_10": 12.3,
+            "evidence_at_1024": 45.6,
+            "intervals": {"recall_at_10": [12.0, 12.6], "evidence_at_1024": [45.0, 46.0]},
+        },
+    },
+}
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
@@ -61,6 +81,9 @@ def test_the_readme_and_the_page_are_what_the_committed_results_give() -> None:
     readme = (PROJECT / "README.md").read_text(encoding="utf-8")
     assert readme == with_headline(readme, headline(found), "README.md")
     assert (PROJECT / "docs" / "results.md").read_text(encoding="utf-8") == page(found)
+    for path in (PROJECT / "docs").glob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        assert text == with_sections(text, sections(found), path.name)
 
 
 def test_a_result_tells_its_command_date_machine_and_versions_but_no_path(folder: Path) -> None:
@@ -136,6 +159,39 @@ def test_the_command_fills_page_and_readme_and_changes_nothing_else(
     assert text == f"before\n{BEGIN}\n{headline(load(folder))}\n{END}\nafter\n"
     assert cli.main(arguments) == 0
     assert readme.read_text(encoding="utf-8") == text
+
+
+def test_a_section_of_another_page_shows_the_result_that_it_names(folder: Path, tmp_path: Path) -> None:
+    save(folder, "peers", ["bench", "peers"], PEERS, Path("locomo.jsonl.gz"))
+    readme, other, plain = (tmp_path / "docs" / name for name in ("README.md", "other.md", "plain.md"))
+    readme.write_text(f"{BEGIN}\n{END}\n{section('engine')}", encoding="utf-8")
+    other.write_text(f"before\n{section('peers-locomo')}between\n{section('keep-x')}after\n", encoding="utf-8")
+    plain.write_text("nothing to fill", encoding="utf-8")
+    make(folder, tmp_path / "docs" / "results.md", readme)
+    text = other.read_text(encoding="utf-8")
+    assert "1,982 questions, 5,882 chunks" in text
+    assert "| newcomer | – | 12.3 [12.0, 12.6] | 45.6 [45.0, 46.0] |\n| Halo Weave | words, vectors and " in text
+    assert text.startswith("before\n<!-- figures of peers-locomo: begin -->\n1,982")
+    assert text.endswith(f"<!-- figures of peers-locomo: end -->\nbetween\n{section('keep-x')}after\n")
+    assert "bury_speedup" in readme.read_text(encoding="utf-8")
+    assert headline(load(folder)) in readme.read_text(encoding="utf-8")
+    assert plain.read_text(encoding="utf-8") == "nothing to fill"
+    make(folder, tmp_path / "docs" / "results.md", readme)
+    assert other.read_text(encoding="utf-8") == text
+
+
+def section(name: str) -> str:
+    return f"<!-- figures of {name}: begin -->\nold\n<!-- figures of {name}: end -->\n"
+
+
+def test_a_section_without_an_end_is_refused_and_nothing_is_written(folder: Path, tmp_path: Path) -> None:
+    readme, other = tmp_path / "README.md", tmp_path / "docs" / "other.md"
+    readme.write_text(f"{BEGIN}\n{END}\n", encoding="utf-8")
+    other.write_text("<!-- figures of engine: begin -->\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"The section for figures of engine in .*other\.md has no end\."):
+        make(folder, tmp_path / "docs" / "results.md", readme)
+    assert readme.read_text(encoding="utf-8") == f"{BEGIN}\n{END}\n"
+    assert not (tmp_path / "docs" / "results.md").exists()
 
 
 def test_what_cannot_be_used_is_refused_and_changes_nothing(folder: Path, tmp_path: Path) -> None:

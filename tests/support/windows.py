@@ -10,6 +10,7 @@ import numpy as np
 
 from halo_weave.engine.echo import EchoEngine, fading_attention
 from halo_weave.engine.protocol import Attention, Engine, GenerationSettings, Placed
+from halo_weave.engine.reader.settings import ReaderSettings
 from halo_weave.memory.embedders.embedder import EmbedderSettings
 from halo_weave.memory.memory import Memory, open_memory
 from halo_weave.records.chunks import ChunkKey
@@ -62,12 +63,13 @@ def opened_hub(
     settings: WindowSettings = PLAIN,
     *,
     embedder: EmbedderSettings = WORDS_ALONE,
+    reader: ReaderSettings | None = None,
     clock: Clock | None = None,
     make_toolbox: Callable[[Memory, Clock], Toolbox] | None = None,
 ) -> Iterator[Hub]:
     clock = clock or Clock()
     with ExitStack() as stack:
-        memory = stack.enter_context(closing(open_memory(path, embedder)))
+        memory = stack.enter_context(closing(open_memory(path, embedder, reader=reader)))
         toolbox = None if make_toolbox is None else make_toolbox(memory, clock)
         yield stack.enter_context(closing(Hub(engine or EchoEngine(), memory, settings, SIZES, clock, toolbox)))
 

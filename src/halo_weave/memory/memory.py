@@ -26,7 +26,7 @@ from halo_weave.memory.embedding.indexing import BATCH, EmbeddingProgress, embed
 from halo_weave.memory.embedding.queue import EmbeddingQueue
 from halo_weave.memory.embedding.reembedding import Reembedded, reembed
 from halo_weave.memory.embedding.reembedding import ReembeddingProgress as Reembedding
-from halo_weave.memory.search.search import Hit, Recollection
+from halo_weave.memory.search.search import Hit, Recollection, with_words
 from halo_weave.memory.search.searchers import Searcher, Searchers
 from halo_weave.memory.search.settings import SearchSettings
 from halo_weave.memory.sqlite.store import SqliteStore
@@ -224,12 +224,8 @@ class Memory:
         until: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
         mmr_lambda: float | None = None,
-        with_words: bool = False,
     ) -> list[Hit]:
-        """Return the best chunks for a text, best first. Uses words only if the embedder is unavailable.
-
-        `with_words` also finds the words that the reader looks at.
-        """
+        """Return the best chunks for a text, best first. Uses words only if the embedder is unavailable."""
 
         return self._by_serving(
             lambda searcher: searcher.search.search(
@@ -240,7 +236,6 @@ class Memory:
                 until=until,
                 metadata=metadata,
                 mmr_lambda=mmr_lambda,
-                with_words=with_words,
             )
         )
 
@@ -256,6 +251,10 @@ class Memory:
         except EmbedderError as error:
             self._tell(f"Search by words only: {error}")
             return search(self._searchers.words_alone())
+
+    def with_words(self, hits: Iterable[Hit], text: str) -> list[Hit]:
+        """Return the hits of a text with the words of them that the reader looks at, as far as they are known."""
+        return list(hits) if self._attention is None else with_words(hits, text, self._attention)
 
     def embed_texts(self, texts: Sequence[str]) -> tuple[str, Vectors] | None:
         """Embed at least one text; returns the serving embedder's name and the vectors, or None without an embedder."""

@@ -17,6 +17,8 @@ from halo_weave.records.tokens import Token
 
 Action = Literal["delete", "undelete", "merge", "forget", "clear"]
 VectorMatrix = NDArray[np.float16] | NDArray[np.float32]
+Span = tuple[int, int]
+"""A range of characters of a text: start and end."""
 
 _LARGEST_INDEX = 2**63 - 1
 

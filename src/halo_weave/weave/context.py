@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.chunks import ChunkKey, Span
 from halo_weave.records.tokens import Token
 from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS, State
 from halo_weave.weave.living import TurnKey, turn_of
@@ -42,6 +42,8 @@ class LiveChunk:
     is_pinned: bool = False
     returned: str = ""
     """Why the chunk returned from the graveyard; empty if it never left."""
+    looked_at: tuple[Span, ...] = ()
+    """The words that the message looked at for which the chunk returned; empty if they are not known."""
     return_visit: "ReturnVisit | None" = None
     """The circumstances of a return for a message; None once the window was reloaded."""
     marks: Mapping[str, Any] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from halo_weave.errors import InputError
-from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.chunks import ChunkKey, Span
 from halo_weave.weave.brightness.protocol import NEW_BRIGHTNESS
 from halo_weave.weave.living import ANCHOR, turn_of
 from halo_weave.weave.settings import ResurrectionBrightness
@@ -79,7 +79,8 @@ class Revival(msgspec.Struct, frozen=True):
     `reason` says in a sentence what `code` says in a word.
 
     For a target, `paired_with` has the anchors of its group, whether they already lived or return with it; for an
-    anchor, it has the target. `found` is the search result of the target, also for its anchors.
+    anchor, it has the target. `found` is the search result of the target, also for its anchors. `looked_at` are the
+    words that the message looks at, if they are known.
     """
 
     key: ChunkKey
@@ -90,6 +91,7 @@ class Revival(msgspec.Struct, frozen=True):
     paired_with: tuple[ChunkKey, ...]
     found: Candidate | None
     token_brightness: tuple[float, ...] = ()
+    looked_at: tuple[Span, ...] = ()
 
 
 class Skipped(msgspec.Struct, frozen=True):

@@ -54,6 +54,23 @@ class WordReader:
         pass
 
 
+class CountingReader(WordReader):
+    """Counts how often it reads a question, and fails where a test asks for it."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+        self.fails = False
+
+    def look(self, question: str) -> Look:
+        self.looks += 1
+        return super().look(question)
+
+    def pieces(self, text: str) -> list[str]:
+        if self.fails:
+            raise EngineUnavailable("The reader has been closed.")
+        return super().pieces(text)
+
+
 def keys_in(path: Path, ids: list[int]) -> dict[int, Keys]:
     with (
         closing(open_bundled_reader(bundled_model_path(), cache_folder())) as reader,
@@ -65,7 +82,8 @@ def keys_in(path: Path, ids: list[int]) -> dict[int, Keys]:
 def test_a_hit_says_how_strongly_it_is_looked_at_and_at_which_words(memory: Memory) -> None:
     memory.embed_later(written(memory, *SAID))
     assert memory.settle() == []
-    best = memory.search("What is the name of the dog?", with_words=True)[0]
+    question = "What is the name of the dog?"
+    (best, *_) = memory.with_words(memory.search(question), question)
     assert "Biscuit" in best.chunk.text
     assert best.attention_rank == 1
     assert best.attention is not None
@@ -99,6 +117,35 @@ def test_a_reader_that_cannot_be_opened_is_reported_and_search_goes_on(path: Pat
         assert index.look("one") is None
         with pytest.raises(EngineUnavailable):
             index.read([1])
+
+
+def test_a_question_is_read_once_for_the_search_and_the_words_of_its_hits(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        ids = written_texts(store, "one dog", "two cats")
+        reader = CountingReader()
+        index = AttentionIndex(store, lambda: reader, lambda _: None)
+        index.read(ids)
+        texts = {ids[0]: "one dog"}
+        assert index.looked_at("Which dog?", {}) == {}
+        assert reader.looks == 0
+        index.look("Which dog?")
+        assert list(index.looked_at("Which dog?", texts)) == ids[:1]
+        assert reader.looks == 1
+        index.looked_at("Which cat?", texts)
+        assert reader.looks == 2
+
+
+def test_words_that_cannot_be_found_are_left_out_and_the_reason_is_reported(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        ids = written_texts(store, "one dog", "not read")
+        reader, problems = CountingReader(), list[str]()
+        index = AttentionIndex(store, lambda: reader, problems.append)
+        assert index.looked_at("Which dog?", {ids[0]: "one dog"}) == {}
+        index.read(ids[:1])
+        assert list(index.looked_at("Which dog?", {ids[0]: "one dog", ids[1]: "not read"})) == ids[:1]
+        reader.fails = True
+        assert index.looked_at("Which dog?", {ids[0]: "one dog"}) == {}
+        assert problems == ["Search without attention: The reader has been closed."]
 
 
 def test_reading_that_was_stopped_continues_where_it_ended(path: Path) -> None:

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from halo_weave import __version__
-from halo_weave.bench.results.tables import in_words, tables_of
+from halo_weave.bench.results.sections import with_sections
+from halo_weave.bench.results.tables import in_words, summary_of, tables_of
 from halo_weave.errors import InputError
 
 BENCHES = (
@@ -63,6 +64,11 @@ class Result(NamedTuple):
     @property
     def title(self) -> str:
         return f"{self.bench}, {self.about}" if self.about else self.bench
+
+    @property
+    def name(self) -> str:
+        """The name of the file, without `.json`."""
+        return f"{self.bench}-{self.about}" if self.about else self.bench
 
 
 def save(folder: Path, bench: str, words: Sequence[str], figures: Mapping[str, Any], data: Path | None) -> Path:
@@ -117,14 +123,24 @@ def with_headline(text: str, table: str, where: str) -> str:
     return f"{before}{BEGIN}\n{table}\n{END}{after}"
 
 
+def sections(results: Sequence[Result]) -> dict[str, str]:
+    """Return what other pages show of each result, by the names of the files."""
+    return {result.name: summary_of(result.bench, result.file.figures) for result in results}
+
+
 def make(folder: Path, page_path: Path, readme: Path) -> list[Result]:
-    """Write the page, and the table into the README. Return the results that were used."""
+    """Write the page, the table into the README, and the sections of the pages beside it. Return the results that were
+    used."""
     results = load(folder)
     try:
-        text = with_headline(readme.read_text(encoding="utf-8"), headline(results), str(readme))
-        relative = Path(os.path.relpath(folder, page_path.parent)).as_posix()
-        page_path.write_text(page(results, relative), encoding="utf-8")
-        readme.write_text(text, encoding="utf-8")
+        texts = {readme: with_headline(readme.read_text(encoding="utf-8"), headline(results), str(readme))}
+        for beside in sorted(page_path.parent.glob("*.md")):
+            before = texts.get(beside) or beside.read_text(encoding="utf-8")
+            if (text := with_sections(before, sections(results), str(beside))) != before:
+                texts[beside] = text
+        texts[page_path] = page(results, Path(os.path.relpath(folder, page_path.parent)).as_posix())
+        for path, text in texts.items():
+            path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"Cannot write the results: {error}.") from error
     return results

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from halo_weave.bench.peers import titles
 from halo_weave.bench.policies.figures import TITLES
 
 
@@ -24,6 +25,22 @@ def tables_of(bench: str, figures: Mapping[str, Any]) -> Iterator[str]:
             yield from _policies(figures)
         case _:
             yield from _plain(figures)
+
+
+def summary_of(bench: str, figures: Mapping[str, Any]) -> str:
+    """Return what another page shows of a result: the table that compares peers, or else everything."""
+    lines = _peers(figures) if bench == "peers" else tables_of(bench, figures)
+    return "\n".join(lines).strip("\n")
+
+
+def _peers(figures: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{in_words(figures['questions'])} questions, {in_words(figures['chunks'])} chunks, with 95 % intervals:"
+    rows = []
+    for name, one in sorted(figures["peers"].items(), key=lambda peer: float(peer[1]["recall_at_10"])):
+        title = titles.TITLES.get(name) or titles.PeerTitle(name, "–")
+        found = (in_words(one[figure], one["intervals"][figure]) for figure in ("recall_at_10", "evidence_at_1024"))
+        rows.append((*title, *found))
+    yield from _table(("", "finds by", "recall@10", "evidence@1024"), rows)
 
 
 def _plain(figures: Mapping[str, Any], name: str = "figure") -> Iterator[str]:

@@ -1,16 +1,17 @@
 """The attention index of one store: the reader, opened on first use, and the keys that it made."""
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from halo_weave.engine.reader.protocol import Look, Reader
 from halo_weave.errors import EngineError
 from halo_weave.memory.attention import looking
-from halo_weave.memory.attention.looking import Attention, Span
+from halo_weave.memory.attention.looking import Attention
 from halo_weave.memory.attention.reading import KeyIndexer
 from halo_weave.memory.background_priority import give_way
 from halo_weave.memory.store.protocol import Store
+from halo_weave.records.chunks import Span
 
 OpenReader = Callable[[], Reader]
 
@@ -24,6 +25,7 @@ class AttentionIndex:
         self._on_problem = on_problem
         self._lock = threading.Lock()
         self._reader: Reader | None = None
+        self._latest: tuple[str, Look] | None = None
 
     def read(self, ids: Iterable[int]) -> int:
         """Read chunks at low priority and store their keys; returns how many. Raises EngineError."""
@@ -43,29 +45,41 @@ class AttentionIndex:
         self._opened()
 
     def look(self, text: str) -> Look | None:
-        """Return what a text looks for; None if the reader is not open yet or does not work: search never waits."""
-        reader = self._reader
+        """Return what a text looks for; None if the reader is not open yet or does not work: search never waits.
+
+        The latest text is remembered: who has searched with it may ask for words of the hits.
+        """
+        reader, latest = self._reader, self._latest
         if reader is None:
             return None
+        if latest is not None and latest[0] == text:
+            return latest[1]
         try:
-            return reader.look(text)
+            look = reader.look(text)
         except EngineError as error:
             self._on_problem(f"Search without attention: {error}")
             return None
+        self._latest = text, look
+        return look
 
     def attention(self, look: Look, ids: Sequence[int]) -> Attention:
         """Return how strongly the question looks at each chunk; NaN for chunks that have not been read yet."""
         reader = self._opened()
         return looking.attention(look, self._store.keys_by_ids(reader.name, ids, reader.key_values), ids)
 
-    def looked_at(self, look: Look, texts: Sequence[tuple[int, str]]) -> list[list[Span]]:
-        """Return for each chunk, given by id and text, the words that the question looks at."""
-        reader = self._opened()
-        keys = self._store.keys_by_ids(reader.name, [chunk_id for chunk_id, _ in texts], reader.key_values)
-        return [
-            looking.looked_at(look, keys[chunk_id], reader.pieces(text)) if chunk_id in keys else []
-            for chunk_id, text in texts
-        ]
+    def looked_at(self, question: str, texts: Mapping[int, str]) -> dict[int, tuple[Span, ...]]:
+        """Return for each chunk, by id, the words that the question looks at; nothing of chunks without keys, and
+        nothing at all if the reader is not open or does not work."""
+        look = self.look(question) if texts else None
+        if look is None:
+            return {}
+        try:
+            reader = self._opened()
+            keys = self._store.keys_by_ids(reader.name, list(texts), reader.key_values)
+            return {one: tuple(looking.looked_at(look, keys[one], reader.pieces(texts[one]))) for one in keys}
+        except EngineError as error:
+            self._on_problem(f"Search without attention: {error}")
+            return {}
 
     def close(self) -> None:
         with self._lock, suppress(EngineError):

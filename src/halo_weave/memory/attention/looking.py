@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.engine.reader.protocol import Look
+from halo_weave.records.chunks import Span
 
 Attention = NDArray[np.float64]
-Span = tuple[int, int]
-"""A range of characters: start and end."""
 
 _SHARE_OF_BEST = 0.5
 """A word is looked at if it gets at least this share of what the most looked-at word gets."""

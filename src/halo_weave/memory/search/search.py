@@ -1,8 +1,7 @@
 """Search of the whole memory by meaning and by words."""
 
-import functools
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import Any, NamedTuple
@@ -13,7 +12,6 @@ import numpy as np
 from halo_weave.engine.reader.protocol import Look
 from halo_weave.errors import InputError
 from halo_weave.memory.attention.index import AttentionIndex
-from halo_weave.memory.attention.looking import Span
 from halo_weave.memory.embedders.embedder import Embedder
 from halo_weave.memory.search.candidates import Candidates, SearchQuestion, pairs
 from halo_weave.memory.search.chunk_filter import ChunkFilter
@@ -26,7 +24,7 @@ from halo_weave.memory.store.protocol import Store
 from halo_weave.memory.vectors.centre import Centre
 from halo_weave.memory.vectors.index import VectorIndex
 from halo_weave.memory.vectors.unit import Vector
-from halo_weave.records.chunks import Chunk, utc_now
+from halo_weave.records.chunks import Chunk, Span, utc_now
 from halo_weave.records.roles import Role
 
 _CLOSEST_WISHES = 4
@@ -49,7 +47,7 @@ class Hit(msgspec.Struct, frozen=True):
     words that occur in the chunk; a word that occurs in no other chunk counts 1. `is_wish` marks one of the wishes
     closest to the text, `is_of_named_time` a chunk said at a time that the text names. `attention` is how strongly the
     reader looks at the chunk when it reads the text, None if it has not read the chunk; `looked_at` are the words of
-    the chunk that it looks at, as ranges of characters, if they were asked for.
+    the chunk that it looks at, empty unless `with_words` filled it in.
     """
 
     id: int
@@ -117,19 +115,17 @@ class MemorySearch:
         until: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
         mmr_lambda: float | None = None,
-        with_words: bool = False,
     ) -> list[Hit]:
         """Return the best chunks for a text, best first; fewer than `limit` only if no more pass the filters.
 
-        `with_words` also finds the words that the reader looks at, which takes longer.
         `mmr_lambda` from 0 to 1 trades closeness to the text (1) against difference from higher-ranked chunks (0).
         """
         if not text.strip():
             return []
         wanted = ChunkFilter(roles=roles, since=since, until=until, metadata=metadata)
-        look = functools.cache(lambda: self.look(text))
-        hits = self._search(text, lambda: self._embedder.embed([text])[0], look, wanted, limit, mmr_lambda)
-        return self._with_words(hits, look()) if with_words else hits
+        return self._search(
+            text, lambda: self._embedder.embed([text])[0], lambda: self.look(text), wanted, limit, mmr_lambda
+        )
 
     def get_ready(self) -> None:
         """Do now what the first message would otherwise wait for."""
@@ -286,12 +282,6 @@ class MemorySearch:
             if one.candidate.id in chunks and not chunks[one.candidate.id].deleted
         ]
 
-    def _with_words(self, hits: list[Hit], look: Look | None) -> list[Hit]:
-        if look is None or self._attention is None:
-            return hits
-        spans = self._attention.looked_at(look, [(hit.id, hit.chunk.text) for hit in hits])
-        return [msgspec.structs.replace(hit, looked_at=tuple(own)) for hit, own in zip(hits, spans, strict=True)]
-
     def _vectors(self, ids: Sequence[int]) -> dict[int, Vector]:
         found, vectors = self._store.vectors_by_ids(self._embedder.name, ids)
         return dict(zip(found.tolist(), vectors.astype(np.float32), strict=True))
@@ -306,6 +296,13 @@ class _Found(NamedTuple):
     word_scores: dict[int, float]
     wishes: frozenset[int]
     attention: dict[int, float]
+
+
+def with_words(hits: Iterable[Hit], text: str, attention: AttentionIndex) -> list[Hit]:
+    """Return the hits of a text with the words of them that the reader looks at when it reads the text."""
+    hits = list(hits)
+    looked_at = attention.looked_at(text, {hit.id: hit.chunk.text for hit in hits})
+    return [msgspec.structs.replace(hit, looked_at=looked_at.get(hit.id, ())) for hit in hits]
 
 
 def _first(ranking: dict[int, float], count: int) -> dict[int, float]:

@@ -76,14 +76,15 @@ def _search(call: Call) -> list[Found]:
     query: SearchQuery = call.query
     if not query.q.strip():
         return []
-    hits = call.program.memory.search(
+    memory = call.program.memory
+    hits = memory.search(
         query.q,
         limit=query.limit,
         roles=None if query.role is None else [query.role],
         since=query.since,
         until=query.until,
-        with_words=True,
     )
+    hits = memory.with_words(hits, query.q)
     living, buried = _of_window(call.program, query.window, [hit.chunk.key for hit in hits])
     return [
         Found(

@@ -3,6 +3,10 @@
 A search always finds a closest chunk, even for "Hello!"; `need` tells what of it the reply needs.
 """
 
+from collections.abc import Iterable
+
+import msgspec
+
 from halo_weave.engine.cancellation import Cancellation
 from halo_weave.errors import EngineError, EngineStopped
 from halo_weave.memory.search.search import Hit, Recollection
@@ -35,7 +39,18 @@ def plan_context(
     floor = window.settings.weave.floor
     needed = [candidate for candidate in candidates if candidate.need >= floor]
     known = {hit.chunk.key: hit.chunk for hit in hits}
-    return window.life.plan_context(needed, known, needs=needs, floor=floor, budget=budget)
+    plan = window.life.plan_context(needed, known, needs=needs, floor=floor, budget=budget)
+    return _with_words(window, message, plan, hits)
+
+
+def _with_words(window: Window, message: str, plan: ContextPlan, hits: Iterable[Hit]) -> ContextPlan:
+    """Add the words that the message looks at to what returns because it was found; not to all hits, which takes
+    longer."""
+    returning = {revival.key for revival in plan.returns if revival.code == "found"}
+    found = window.memory.with_words((hit for hit in hits if hit.chunk.key in returning), message)
+    looked_at = {hit.chunk.key: hit.looked_at for hit in found}
+    returns = (msgspec.structs.replace(revival, looked_at=looked_at.get(revival.key, ())) for revival in plan.returns)
+    return msgspec.structs.replace(plan, returns=tuple(returns))
 
 
 def candidate_of(hit: Hit, need: float = 0.0) -> Candidate:

@@ -22,6 +22,7 @@ def chunk_to_json(chunk: LiveChunk) -> dict[str, Any]:
         "is_pinned": chunk.is_pinned,
         "is_foreign": chunk.is_foreign,
         "returned": chunk.returned,
+        "looked_at": list(chunk.looked_at),
         "marks": dict(chunk.marks),
     }
 

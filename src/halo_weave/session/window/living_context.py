@@ -266,7 +266,7 @@ class LivingContext:
         revived = self._revived(plan.revivals, {})
         with self.lock:
             for revival, live in revived:
-                live.returned = revival.reason
+                live.returned, live.looked_at = revival.reason, revival.looked_at
                 self.context.add(live)
             self.burial_log.exhume(revival.key for revival, _ in revived)
             if revived:

@@ -113,6 +113,8 @@ def _revived(window: Window, saved: SavedWindow) -> list[LiveChunk]:
             turn_start=stored.turn_start(chunk),
         )
         live.returned = one.returned
+        if chunk.key == one.key.key:  # in a chunk that it was merged into, the words are elsewhere
+            live.looked_at = one.looked_at
     foreign = sum(live.is_foreign for live in living.values())
     if foreign:
         window.log.tell(

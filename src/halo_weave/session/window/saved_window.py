@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from halo_weave.errors import StoreDamaged
-from halo_weave.records.chunks import ChunkKey
+from halo_weave.records.chunks import ChunkKey, Span
 from halo_weave.records.numbers import number_of_text, text_of_number
 from halo_weave.records.roles import Role
 from halo_weave.weave.brightness.protocol import State
@@ -45,11 +45,19 @@ class SavedChunk(msgspec.Struct, frozen=True):
     state: bytes
     is_pinned: bool
     returned: str = ""
+    looked_at: tuple[Span, ...] = ()
 
     @classmethod
     def of(cls, chunk: LiveChunk) -> "SavedChunk":
-        key, position = SavedKey.of(chunk.key), text_of_number(chunk.first_position)
-        return cls(key, position, len(chunk.state), chunk.state.tobytes(), chunk.is_pinned, chunk.returned)
+        return cls(
+            key=SavedKey.of(chunk.key),
+            position=text_of_number(chunk.first_position),
+            rows=len(chunk.state),
+            state=chunk.state.tobytes(),
+            is_pinned=chunk.is_pinned,
+            returned=chunk.returned,
+            looked_at=chunk.looked_at,
+        )
 
     def brightness_rows(self) -> State:
         return np.frombuffer(self.state, dtype=np.float32).reshape(self.rows, -1).copy()

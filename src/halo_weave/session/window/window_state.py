@@ -23,7 +23,8 @@ class Key(msgspec.Struct):
 
 
 class ChunkShape(msgspec.Struct):
-    """A living chunk; `pieces` and `brightness` have an entry per token."""
+    """A living chunk; `pieces` and `brightness` have an entry per token. `returned` is why it returned, and `looked_at`
+    are the words that the message looked at for which it did, as ranges of characters."""
 
     key: Key
     position: str
@@ -34,6 +35,7 @@ class ChunkShape(msgspec.Struct):
     is_pinned: bool
     is_foreign: bool
     returned: str
+    looked_at: list[tuple[int, int]]
     marks: dict[str, Any]
 
 

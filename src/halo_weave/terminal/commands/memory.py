@@ -68,9 +68,8 @@ def search(
 ) -> int:
     with opened_memory(settings) as memory:
         memory.open_reader()
-        hits = memory.search(
-            text, limit=limit, roles=roles, since=since, until=until, mmr_lambda=mmr_lambda, with_words=True
-        )
+        hits = memory.search(text, limit=limit, roles=roles, since=since, until=until, mmr_lambda=mmr_lambda)
+        hits = memory.with_words(hits, text)
         if as_json:
             write_json([hit_for_programs(hit) for hit in hits])
             return 0

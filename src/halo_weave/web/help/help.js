@@ -31,7 +31,7 @@ const CAVEAT = "Brightness shows attention, not importance. A bright word was us
 const IDEAS = [
   ["Brightness", "While the model writes, it pays more attention to some words than to others. Those words stay bright, up to 10,000; the others fade. A chunk is as bright as its brightest word. The weave view shows this."],
   ["Burying", "When the context is full, the least useful chunks leave it: those with no new information, no names or numbers, and little attention. They are neither shortened nor lost. The graveyard keeps them word for word, and a line in the conversation marks their place."],
-  ["Returning", "Each message searches the whole memory. Relevant chunks return to their original place, with their date, in whichever window you are in. Resurrect does the same by hand and pins the chunk."],
+  ["Returning", "Each message searches the whole memory. Relevant chunks return to their original place, with their date, in whichever window you are in. Underlined in them is what the message looked at. Resurrect does the same by hand and pins the chunk."],
   ["Pinning", "A pinned chunk is never buried."],
   ["Tools", "The model can search the memory, edit the notes and save entries in the memory tree by writing a call in its reply. Tool results have their own colour, and Tool calls lists them all. Small models do not get tools by default; you can change that in the settings."],
   ["Windows", "Each window has its own context and settings. All windows share one memory."],

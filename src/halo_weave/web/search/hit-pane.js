@@ -6,6 +6,7 @@ import { app } from "../shared/app.js";
 import { keyText, turnNumber } from "../shared/chunk-key.js";
 import { element } from "../shared/element.js";
 import { Part } from "../shared/part.js";
+import { unitsOf } from "../shared/spans.js";
 
 export class HitPane extends Part {
   /** @type {Hit | null} */
@@ -55,15 +56,14 @@ export class HitPane extends Part {
  * @param {Hit} hit
  */
 function underlined({ text, looked_at: spans }) {
-  const letters = [...text]; // the server counts characters, not UTF-16 units
   /** @type {(Node | string)[]} */
   const parts = [];
   let at = 0;
-  for (const [start, end] of spans) {
-    parts.push(letters.slice(at, start).join(""), element("u", { textContent: letters.slice(start, end).join("") }));
+  for (const [start, end] of unitsOf(text, spans)) {
+    parts.push(text.slice(at, start), element("u", { textContent: text.slice(start, end) }));
     at = end;
   }
-  return [...parts, letters.slice(at).join("")];
+  return [...parts, text.slice(at)];
 }
 
 /** @param {Hit} hit */

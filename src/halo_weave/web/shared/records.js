@@ -3,6 +3,7 @@
 
 /** @typedef {"user" | "assistant" | "system"} Role */
 /** @typedef {{ turn: string, chunk: number, role: Role }} Key identity of a chunk */
+/** @typedef {[number, number]} Span start and end in a text, counted in characters */
 
 /**
  * @typedef {object} Marks
@@ -13,7 +14,8 @@
  */
 
 /**
- * A chunk in context; `pieces` and `brightness` have an entry per token.
+ * A chunk in context; `pieces` and `brightness` have an entry per token. `returned` is why it returned, and `looked_at`
+ * are the words that the message looked at for which it did.
  * @typedef {object} ChunkRecord
  * @property {Key} key
  * @property {string} position
@@ -24,6 +26,7 @@
  * @property {boolean} is_pinned
  * @property {boolean} is_foreign
  * @property {string} returned
+ * @property {Span[]} looked_at
  * @property {Marks} [marks]
  */
 
@@ -159,7 +162,7 @@
  * @property {number | null} word_rank
  * @property {number | null} vector_rank
  * @property {number | null} attention_rank
- * @property {[number, number][]} looked_at
+ * @property {Span[]} looked_at
  * @property {boolean} is_wish
  * @property {boolean} is_living
  * @property {boolean} is_buried

@@ -4,6 +4,7 @@
 /** @import { Chunk } from "../shared/window-model.js" */
 import { copyText } from "../shared/clipboard.js";
 import { element } from "../shared/element.js";
+import { underline } from "./looked-at.js";
 import { rendered } from "./rendering.js";
 
 const COPIED_MS = 1500;
@@ -20,6 +21,7 @@ export async function showRendered(view, chunk, owner) {
   if (html === null || !view.isConnected || view.querySelector(".rendered")) return;
   const made = element("div", { className: "rendered" });
   made.innerHTML = html; // sanitised by the server, and the page allows no script but its own
+  underline(made, chunk);
   makeUsable(made, owner);
   view.querySelector(".words")?.after(made);
 }

@@ -9,6 +9,7 @@
 /** @import { Chunk } from "../shared/window-model.js" */
 import { UNSEEN } from "../brightness/heat-map.js";
 import { find } from "../shared/element.js";
+import { underlineTokens } from "./looked-at.js";
 
 /** @typedef {{ spans: Element[], levels: Uint8Array }} Painted */
 
@@ -117,13 +118,13 @@ export class Painter {
     if (known) return known;
     const words = find(view, ".words", HTMLElement);
     if (!words.firstElementChild) {
-      words.replaceChildren(
-        ...chunk.pieces.map((piece) => {
-          const span = document.createElement("span");
-          span.textContent = piece;
-          return span;
-        }),
-      );
+      const tokens = chunk.pieces.map((piece) => {
+        const span = document.createElement("span");
+        span.textContent = piece;
+        return span;
+      });
+      underlineTokens(tokens, chunk);
+      words.replaceChildren(...tokens);
     }
     const made = { spans: [...words.children], levels: new Uint8Array(chunk.pieces.length).fill(NONE) };
     this.#painted.set(view, made);

@@ -5,6 +5,7 @@ import { element } from "../shared/element.js";
 import { moment } from "../shared/format.js";
 import { names } from "../shared/names.js";
 import { chunkControls, messageControls } from "./controls.js";
+import { lookedAtNote } from "./looked-at.js";
 
 /** @type {Record<string, string>} */
 const ENDINGS = {
@@ -52,6 +53,8 @@ function heading(chunks, isNewest) {
   const header = element("header", {}, element("strong", { textContent: names()[first.role] }), element("time", { dateTime: first.time, textContent: moment(first.time) }));
   const returned = chunks.find((chunk) => chunk.returned);
   if (returned) header.append(badge("returned", "returned", returned.returned));
+  const note = lookedAtNote(chunks);
+  if (note) header.append(note);
   if (chunks.some((chunk) => chunk.is_pinned)) header.append(badge("pin", "pinned", "Pinned chunks are never buried."));
   const ending = chunks[chunks.length - 1].marks.ending;
   if (ending && ending !== "end") header.append(badge("ending", ending, ENDINGS[ending] ?? ending));

@@ -39,7 +39,7 @@ def _add_results(benches: Any) -> None:
     results = add_command(benches, "results", _results, "build the results page from result files")
     for flag, default, what in (
         ("--folder", "docs/results", "folder with the result files"),
-        ("--page", "docs/results.md", "page to write"),
+        ("--page", "docs/results.md", "page to write; sections for figures of the pages beside it are updated"),
         ("--readme", "README.md", "file whose table of figures is updated"),
     ):
         results.add_argument(
