@@ -16,6 +16,7 @@ from halo_weave.memory.embedders.minilm import NAME as MINILM
 from halo_weave.memory.embedders.minilm import converted_minilm
 from halo_weave.memory.embedding.indexing import Indexer
 from halo_weave.memory.memory import Memory, index_folder, open_memory
+from halo_weave.memory.search.ordinary_messages import ORDINARY_MESSAGES
 from halo_weave.paths import bundled_minilm_folder, cache_folder
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.tokens import Token
@@ -62,7 +63,8 @@ def at(server: LoopbackServer) -> EmbedderSettings:
 
 
 def embedded_texts(server: LoopbackServer) -> list[str]:
-    return [text for body in server.bodies(EMBEDDINGS) for text in body["input"] if text != "dimensions"]
+    others = {"dimensions", *ORDINARY_MESSAGES}
+    return [text for body in server.bodies(EMBEDDINGS) for text in body["input"] if text not in others]
 
 
 def vectors_by_id(memory: Memory) -> dict[int, bytes]:
