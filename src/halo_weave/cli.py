@@ -256,6 +256,7 @@ def _add_bench_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     _add_policies_flags(policies)
     _add_nextturn(benches, common)
+    _add_embedding_command(benches, common)
     scale = add_command(benches, "scale", _measuring(_bench_scale), "measure very large memories", [common])
     add_json_flag(scale)
     scale.add_argument(
@@ -318,6 +319,20 @@ def _add_nextturn(benches: Any, common: argparse.ArgumentParser) -> None:
         default=[512, 1024, 2048],
         metavar="N",
         help="context sizes in tokens (default: 512 1024 2048)",
+    )
+
+
+def _add_embedding_command(benches: Any, common: argparse.ArgumentParser) -> None:
+    embedding = add_command(
+        benches,
+        "embedding",
+        _measuring(_bench_embedding),
+        "measure what the reader costs beside the bundled embedder",
+        [common],
+    )
+    add_json_flag(embedding)
+    embedding.add_argument(
+        "--data", type=Path, metavar="FILE", help="file of conversations to take a sample from (default: prose)"
     )
 
 
@@ -475,6 +490,12 @@ def _bench_brightness(settings: "Settings", _: argparse.Namespace, notice: _Noti
     from halo_weave.bench import brightness
 
     return brightness.run(settings, notice)
+
+
+def _bench_embedding(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:
+    from halo_weave.bench.embedding import embedding
+
+    return embedding.run(settings, arguments.data, notice)
 
 
 def _bench_page(settings: "Settings", _: argparse.Namespace, notice: _Notice) -> object:

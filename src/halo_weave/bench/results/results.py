@@ -20,7 +20,19 @@ from halo_weave import __version__
 from halo_weave.bench.results.tables import in_words, tables_of
 from halo_weave.errors import InputError
 
-BENCHES = ("recall", "peers", "restraint", "keep", "policies", "engine", "brightness", "turn", "scale", "page")
+BENCHES = (
+    "recall",
+    "peers",
+    "restraint",
+    "keep",
+    "policies",
+    "engine",
+    "embedding",
+    "brightness",
+    "turn",
+    "scale",
+    "page",
+)
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 _VERSIONS = ("xllamacpp", "numpy", "usearch")
 

@@ -47,10 +47,8 @@ class LlamaReader:
             self._size = self._model.embedding_size // self._model.heads
             self._scale = head.largest_key / _LARGEST
             cells = len(self._ids(_OPENING, special=True)) + CONTEXT_TOKENS + _BLOCK_TOKENS
-            threads = default_threads()
-            # Half of the cores: reading goes on in the background, beside the chat.
-            self._text = _HeadComputation(self._model, head, cells=cells, threads=max(1, threads // 2))
-            self._question = _HeadComputation(self._model, head, cells=2 * _LONGEST_QUESTION, threads=threads)
+            self._text = _HeadComputation(self._model, head, cells=cells, threads=reading_threads())
+            self._question = _HeadComputation(self._model, head, cells=2 * _LONGEST_QUESTION, threads=default_threads())
             self._opening, self._ending = (self._ids(text, special=True) for text in (_OPENING, _ENDING))
             self._newline = self._ids("\n")
             self._empty = self._raw_queries(self._ids(_EMPTY_QUESTION), with_ending=True).mean(axis=0)
@@ -130,6 +128,11 @@ class LlamaReader:
     def _require_open(self) -> None:
         if self._is_closed:
             raise EngineUnavailable("The reader has been closed.")
+
+
+def reading_threads() -> int:
+    """Half of the cores: reading goes on in the background, beside the chat."""
+    return max(1, default_threads() // 2)
 
 
 class _HeadComputation:
