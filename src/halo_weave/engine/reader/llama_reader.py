@@ -6,6 +6,7 @@ before. Questions have a context of their own, so that they never wait for a blo
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -39,22 +40,22 @@ class LlamaReader:
     def __init__(self, path: Path, name: str, head: LookingHead) -> None:
         """`path` is a model whose last layer is the looking head's."""
         self.name = name
-        self._head = head
-        self._model = Model(load_library(), path, gpu_layers=0)
         self._lock, self._question_lock = threading.Lock(), threading.Lock()
         self._is_closed = False
-        try:
+        with ExitStack() as opened:
+            self._model = Model(load_library(), path, gpu_layers=0)
+            opened.callback(self._model.close)
             self._size = self._model.embedding_size // self._model.heads
             self._scale = head.largest_key / _LARGEST
-            cells = len(self._ids(_OPENING, special=True)) + CONTEXT_TOKENS + _BLOCK_TOKENS
-            self._text = _HeadComputation(self._model, head, cells=cells, threads=reading_threads())
-            self._question = _HeadComputation(self._model, head, cells=2 * _LONGEST_QUESTION, threads=default_threads())
             self._opening, self._ending = (self._ids(text, special=True) for text in (_OPENING, _ENDING))
             self._newline = self._ids("\n")
+            cells = len(self._opening) + CONTEXT_TOKENS + _BLOCK_TOKENS
+            self._text = _HeadComputation(self._model, head, cells=cells, threads=reading_threads())
+            opened.callback(self._text.close)
+            self._question = _HeadComputation(self._model, head, cells=2 * _LONGEST_QUESTION, threads=default_threads())
+            opened.callback(self._question.close)
             self._empty = self._raw_queries(self._ids(_EMPTY_QUESTION), with_ending=True).mean(axis=0)
-        except BaseException:
-            self._model.close()
-            raise
+            self._opened = opened.pop_all()
 
     @property
     def key_values(self) -> int:
@@ -102,9 +103,7 @@ class LlamaReader:
         with self._lock, self._question_lock:
             if not self._is_closed:
                 self._is_closed = True
-                self._text.close()
-                self._question.close()
-                self._model.close()
+                self._opened.close()
 
     def _keys(self, flat: list[int], skipped: int) -> Keys:
         """Keys of all tokens but the first `skipped`, block by block."""
