@@ -263,15 +263,19 @@ class Memory:
 
         Chunks that were embedded or read with a deleted chunk are embedded and read again without it.
         """
-        around = self._indexed_with(keys)
+        present = self._present(keys)
+        embedded = [entry.id for entry in embedded_with(self.store, present.keys())]
         try:
             # Once before deleting, so that a crash leaves no vector that contains the text, and once after, because
             # another thread or process may have read the text in between.
-            self.store.outdate_vectors(around)
+            self.store.outdate_vectors(embedded)
             changed = self.store.delete(keys, origin)
-            self.store.outdate_vectors(around)
+            self.store.outdate_vectors(embedded)
         finally:
-            self._index_later(around)
+            if self.store.serving_embedder() is not None:
+                self._queue.add(embedded)
+            if self._attention is not None:
+                self._reading.add([*embedded, *read_with(present.values())])
         return changed
 
     def undelete(self, keys: Sequence[ChunkKey], origin: str) -> Changed:
@@ -356,12 +360,6 @@ class Memory:
             self._searchers.retire()
             shutil.rmtree(self._index_folder, ignore_errors=True)
 
-    def _index_later(self, ids: list[int]) -> None:
-        if self.store.serving_embedder() is not None:
-            self._queue.add(ids)
-        if self._attention is not None:
-            self._reading.add(ids)
-
     def _read_queued(self, ids: list[int]) -> None:
         """Read queued chunks. Chunks left by earlier processes are taken a few at a time, so that new ones go first."""
         if self._attention is None:
@@ -382,13 +380,10 @@ class Memory:
             yield ids
             after = ids[-1]
 
-    def _indexed_with(self, keys: Iterable[ChunkKey]) -> list[int]:
-        """Return the ids of other chunks that were embedded or read with one of these. Ignores deleted ones."""
+    def _present(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, int]:
+        """Return the ids of those chunks that are there and not deleted."""
         stored = [self.store.chunk(key) for key in keys]
-        present = {entry.chunk.key: entry.id for entry in stored if entry is not None and not entry.chunk.deleted}
-        embedded = [entry.id for entry in embedded_with(self.store, present.keys())]
-        read = [] if self._attention is None else read_with(self.store, present.values())
-        return list(dict.fromkeys([*embedded, *read]))
+        return {entry.chunk.key: entry.id for entry in stored if entry is not None and not entry.chunk.deleted}
 
     def _ids(self, keys: Iterable[ChunkKey]) -> list[int]:
         return [stored.id for key in keys if (stored := self.store.chunk(key)) is not None]

@@ -3,20 +3,24 @@
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from halo_weave.engine.reader.llama_reader import open_bundled_reader
 from halo_weave.engine.reader.protocol import Keys, Look, Reader
 from halo_weave.engine.reader.settings import ReaderSettings
 from halo_weave.errors import EngineUnavailable
 from halo_weave.memory.attention.index import AttentionIndex
+from halo_weave.memory.attention.reading import KeyIndexer
 from halo_weave.memory.memory import Memory, open_memory
 from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.paths import bundled_model_path, cache_folder
 from support.conversations import written
-from support.made_up_chunks import written_texts
+from support.made_up_chunks import text_chunk, written_texts
 
 SAID = (
     ("We had soup for lunch again.", "Soup is always a good choice."),
@@ -124,3 +128,66 @@ def test_chunks_after_a_deleted_one_are_read_again_without_it(path: Path) -> Non
         assert ids[2] not in after
         assert all(np.array_equal(before[one], after[one]) for one in ids[:2])
         assert any(not np.array_equal(before[one], after[one]) for one in ids[3:])
+
+
+def test_keys_of_chunks_after_a_deleted_one_leave_even_without_a_reader(path: Path) -> None:
+    with closing(open_memory(path, reader=ReaderSettings())) as memory:
+        ids = written(memory, *SAID)
+        memory.read(ids)
+    with closing(open_memory(path)) as memory:
+        memory.delete([memory.chunks_by_ids([ids[2]])[0].chunk.key], "test")
+    assert set(keys_in(path, ids)) == set(ids[:2])
+
+
+class RememberingReader(WordReader):
+    """Notes for each text what came before it when it was last read."""
+
+    def __init__(self) -> None:
+        self.read_with: dict[str, str] = {}
+
+    def read(self, texts: Sequence[str], before: str = "") -> list[Keys]:
+        for number, text in enumerate(texts):
+            self.read_with[text] = " ".join([before, *texts[:number]])
+        return super().read(texts, before)
+
+
+lengths = st.lists(st.sampled_from((1, 30, 300, 3_000)), min_size=2, max_size=70)
+
+
+@settings(max_examples=50)
+@given(lengths, st.data())
+def test_no_keys_are_left_that_were_read_with_a_deleted_text(sizes: list[int], data: st.DataObject) -> None:
+    with TemporaryDirectory() as folder, closing(SqliteStore(Path(folder) / "halo.db")) as store:
+        texts = [f"<{number}>{'x' * size}" for number, size in enumerate(sizes)]
+        reservation = store.reserve(len(texts))
+        turn, first = reservation.turn_user, reservation.position_start
+        ids = store.write_chunks([text_chunk(turn, text, first=first + n, index=n) for n, text in enumerate(texts)])
+        reader = RememberingReader()
+        indexer = KeyIndexer(store, reader)
+        for some in data.draw(st.lists(st.sets(st.sampled_from(ids)), max_size=4)):
+            indexer.read(some)
+        for deleted in data.draw(st.lists(st.sampled_from(ids), min_size=1, max_size=3, unique=True)):
+            store.delete([store.chunks_by_ids([deleted])[0].chunk.key], "test")
+            mark = f"<{ids.index(deleted)}>"
+            left = store.keys_by_ids(reader.name, ids, reader.key_values)
+            assert not any(mark in reader.read_with[texts[ids.index(chunk_id)]] for chunk_id in left)
+            indexer.read_missing()
+            assert set(store.keys_by_ids(reader.name, ids, reader.key_values)) == {
+                entry.id for entry in store.chunks_by_ids(ids) if not entry.chunk.deleted
+            }
+
+
+def test_chunks_are_read_again_if_a_text_before_them_is_deleted_meanwhile(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        first, second = written_texts(store, "the secret", "the rest")
+        key = store.chunks_by_ids([first])[0].chunk.key
+
+        class DeletingReader(RememberingReader):
+            def read(self, texts: Sequence[str], before: str = "") -> list[Keys]:
+                if not store.chunks_by_ids([first])[0].chunk.deleted:
+                    store.delete([key], "test")
+                return super().read(texts, before)
+
+        reader = DeletingReader()
+        assert KeyIndexer(store, reader).read([second]) == 1
+        assert "secret" not in reader.read_with["the rest"]

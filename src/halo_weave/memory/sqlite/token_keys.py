@@ -8,11 +8,13 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from halo_weave.memory.sqlite.chunks import with_merged
 from halo_weave.memory.sqlite.counters import read_counters, set_change
 from halo_weave.memory.sqlite.database import Database
 from halo_weave.memory.sqlite.rows import checksum, require_sound
 from halo_weave.memory.sqlite.table import Table
 from halo_weave.memory.sqlite.vectors import may_be_indexed
+from halo_weave.memory.store.keys import READ_REACH
 
 TokenKeys = NDArray[np.int8]
 
@@ -22,10 +24,14 @@ class SqliteTokenKeys:
 
     _database: Database
 
-    def put_keys(self, reader: str, keys: Mapping[int, TokenKeys], *, as_of: int | None = None) -> list[int]:
+    def put_keys(
+        self, reader: str, keys: Mapping[int, TokenKeys], *, as_of: int | None = None, read: Iterable[int] = ()
+    ) -> list[int]:
         if not keys:
             return []
         with self._database.writing() as connection:
+            if not all(may_be_indexed(connection, chunk_id, as_of) for chunk_id in read):
+                return []
             kept = [chunk_id for chunk_id in keys if may_be_indexed(connection, chunk_id, as_of)]
             rows = [(chunk_id, reader, keys[chunk_id].tobytes()) for chunk_id in kept]
             connection.executemany(
@@ -56,8 +62,10 @@ class SqliteTokenKeys:
             return [chunk_id for (chunk_id,) in connection.execute(query, (after, reader, limit))]
 
 
-def remove(connection: sqlite3.Connection, ids: Iterable[int]) -> None:
-    connection.executemany("DELETE FROM token_keys WHERE chunk = ?", ((chunk_id,) for chunk_id in ids))
+def remove_read_with(connection: sqlite3.Connection, chunk_id: int) -> None:
+    """Remove the keys of all chunks that can have been read with this one, or one merged into it, before them."""
+    for part in with_merged(connection, chunk_id):
+        connection.execute("DELETE FROM token_keys WHERE chunk > ? AND chunk <= ?", (part, part + READ_REACH))
 
 
 def _require_sound_keys(row: tuple[Any, ...]) -> None:
