@@ -256,7 +256,7 @@ def _add_bench_commands(commands: Any, common: argparse.ArgumentParser) -> None:
     )
     _add_policies_flags(policies)
     _add_nextturn(benches, common)
-    _add_embedding_command(benches, common)
+    _add_reader_commands(benches, common)
     scale = add_command(benches, "scale", _measuring(_bench_scale), "measure very large memories", [common])
     add_json_flag(scale)
     scale.add_argument(
@@ -322,7 +322,7 @@ def _add_nextturn(benches: Any, common: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_embedding_command(benches: Any, common: argparse.ArgumentParser) -> None:
+def _add_reader_commands(benches: Any, common: argparse.ArgumentParser) -> None:
     embedding = add_command(
         benches,
         "embedding",
@@ -333,6 +333,24 @@ def _add_embedding_command(benches: Any, common: argparse.ArgumentParser) -> Non
     add_json_flag(embedding)
     embedding.add_argument(
         "--data", type=Path, metavar="FILE", help="file of conversations to take a sample from (default: prose)"
+    )
+    heads = add_command(
+        benches,
+        "heads",
+        _measuring(_bench_heads),
+        "find the attention heads of a model that look at what a question is about",
+        [common],
+    )
+    add_json_flag(heads)
+    heads.add_argument(
+        "--data", type=Path, metavar="FILE", help="file of conversations with questions to try the heads on, too"
+    )
+    heads.add_argument(
+        "--chats",
+        type=whole_number(1, 1000),
+        default=2,
+        metavar="N",
+        help="number of conversations of the file to use (default: %(default)s)",
     )
 
 
@@ -496,6 +514,12 @@ def _bench_embedding(settings: "Settings", arguments: argparse.Namespace, notice
     from halo_weave.bench.embedding import embedding
 
     return embedding.run(settings, arguments.data, notice)
+
+
+def _bench_heads(settings: "Settings", arguments: argparse.Namespace, notice: _Notice) -> object:
+    from halo_weave.bench import heads
+
+    return heads.run(settings, arguments.data, arguments.chats, notice)
 
 
 def _bench_page(settings: "Settings", _: argparse.Namespace, notice: _Notice) -> object:

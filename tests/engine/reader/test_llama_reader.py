@@ -13,6 +13,7 @@ from halo_weave.engine.llamacpp.computation import Computation
 from halo_weave.engine.llamacpp.model import Model
 from halo_weave.engine.reader.llama_reader import LlamaReader, open_bundled_reader
 from halo_weave.engine.reader.looking_head import BUNDLED_HEAD, LookingHead
+from halo_weave.engine.reader.reading_frame import BUNDLED_FRAME
 from halo_weave.errors import EngineError, EngineUnavailable
 from halo_weave.memory.attention.looking import attention, looked_at
 from halo_weave.paths import bundled_model_path, cache_folder
@@ -126,7 +127,7 @@ def test_a_reader_that_fails_to_open_leaves_nothing_open(tmp_path: Path, monkeyp
         _note_calls(monkeypatch, kind, "__init__", opened)
         _note_calls(monkeypatch, kind, "close", closed)
     with pytest.raises(EngineError, match="no queries in layer 40"):
-        LlamaReader(path, "broken", LookingHead(layer=40, head=0, largest_key=1.0))
+        LlamaReader(path, "broken", LookingHead(layer=40, head=0, key_head=0, largest_key=1.0), BUNDLED_FRAME)
     assert [type(one) for one in opened] == [Model, Computation, Computation]
     assert closed == opened[::-1]
 

@@ -28,6 +28,7 @@ BENCHES = (
     "policies",
     "engine",
     "embedding",
+    "heads",
     "brightness",
     "turn",
     "scale",
