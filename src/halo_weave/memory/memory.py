@@ -8,15 +8,15 @@ import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from halo_weave.engine.reader.llama_reader import open_bundled_reader
-from halo_weave.engine.reader.protocol import Reader
+from halo_weave.engine.reader.choice import open_reader
 from halo_weave.engine.reader.settings import ReaderSettings
-from halo_weave.errors import EmbedderError, EngineError, HaloError
+from halo_weave.errors import EmbedderError, EngineError, EngineStopped, HaloError
 from halo_weave.memory.attention.index import AttentionIndex, OpenReader
 from halo_weave.memory.attention.reading import read_with
 from halo_weave.memory.embedders.choice import EmbedderChoice, Notice
@@ -36,7 +36,6 @@ from halo_weave.memory.store.tree import TreeStore
 from halo_weave.memory.store.windows import WindowStore
 from halo_weave.memory.vectors.index import EXACT_UP_TO_CHUNKS, vector_file_name
 from halo_weave.memory.vectors.unit import Vectors
-from halo_weave.paths import bundled_model_path, cache_folder
 from halo_weave.records.chunks import AuditEntry, Changed, Chunk, ChunkKey, PlacedToken, Reservation, Stats, Stored
 from halo_weave.records.damage import Repaired
 from halo_weave.records.roles import Role
@@ -74,12 +73,8 @@ def open_memory(
         search or SearchSettings(),
         exact_up_to_chunks=exact_up_to_chunks,
         notice=notice,
-        open_reader=None if reader is None or reader.kind == "off" else open_reader,
+        open_reader=None if reader is None or reader.kind == "off" else partial(open_reader, reader, notice),
     )
-
-
-def open_reader() -> Reader:
-    return open_bundled_reader(bundled_model_path(), cache_folder())
 
 
 def index_folder(path: Path) -> Path:
@@ -112,7 +107,7 @@ class Memory:
             store, choice, index_folder, search, exact_up_to_chunks=exact_up_to_chunks, attention=self._attention
         )
         self._queue = EmbeddingQueue(self.embed, lambda error: self._tell(str(error)))
-        self._reading = EmbeddingQueue(self._read_queued, lambda error: self._tell(str(error)), name="reading")
+        self._reading = EmbeddingQueue(self._read_queued, self._tell_unread, name="reading")
         self._missing_after = 0
 
     @property
@@ -147,7 +142,7 @@ class Memory:
             try:
                 self._attention.open()
             except EngineError as error:
-                self._tell(f"Search without attention: {error}")
+                self._tell_unread(error)
 
     def read(self, ids: Iterable[int]) -> int:
         """Let the reader read these chunks and keep their keys; returns how many got keys."""
@@ -343,6 +338,8 @@ class Memory:
 
     def close(self) -> None:
         """Close the memory. Chunks still queued for embedding stay without a vector."""
+        if self._attention is not None:
+            self._attention.stop()
         self._queue.close()
         self._reading.close()
         self._searchers.close()
@@ -387,6 +384,10 @@ class Memory:
 
     def _ids(self, keys: Iterable[ChunkKey]) -> list[int]:
         return [stored.id for key in keys if (stored := self.store.chunk(key)) is not None]
+
+    def _tell_unread(self, error: HaloError) -> None:
+        if not isinstance(error, EngineStopped):
+            self._tell(f"Search without attention: {error}")
 
     def _tell(self, sentence: str) -> None:
         """Report each sentence once; otherwise every search would report an unavailable embedder."""

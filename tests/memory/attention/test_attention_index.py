@@ -1,7 +1,10 @@
 """The attention index in the memory, with the real reader."""
 
-from collections.abc import Iterator, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,7 +16,7 @@ from hypothesis import strategies as st
 from halo_weave.engine.reader.llama_reader import open_bundled_reader
 from halo_weave.engine.reader.protocol import Keys, Look, Reader
 from halo_weave.engine.reader.settings import ReaderSettings
-from halo_weave.errors import EngineUnavailable
+from halo_weave.errors import EngineStopped, EngineUnavailable
 from halo_weave.memory.attention.index import AttentionIndex
 from halo_weave.memory.attention.reading import KeyIndexer
 from halo_weave.memory.memory import Memory, open_memory
@@ -46,10 +49,10 @@ class WordReader:
     name, key_values = "words", 4
 
     def read(self, texts: Sequence[str], before: str = "") -> list[Keys]:
-        return [np.full((len(text.split()), 4), len(before) % 100, dtype=np.int8) for text in texts]
+        return [np.full((len(text.split()), self.key_values), len(before) % 100, dtype=np.int8) for text in texts]
 
     def look(self, question: str) -> Look:
-        return Look((question,), np.ones((1, 4), dtype=np.float32), np.ones(1, dtype=np.float32))
+        return Look((question,), np.ones((1, self.key_values), dtype=np.float32), np.ones(1, dtype=np.float32))
 
     def pieces(self, text: str) -> list[str]:
         return text.split()
@@ -94,7 +97,7 @@ def test_what_an_earlier_process_left_unread_is_read_after_opening(path: Path) -
 
 
 def test_a_reader_that_cannot_be_opened_is_reported_and_search_goes_on(path: Path) -> None:
-    def broken() -> Reader:
+    def broken(_: object) -> Reader:
         raise EngineUnavailable("There is no reader.")
 
     with closing(SqliteStore(path)) as store:
@@ -109,7 +112,7 @@ def test_reading_that_was_stopped_continues_where_it_ended(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         ids = written_texts(store, *(f"text number {number}" for number in range(50)))
         reader = WordReader()
-        index = AttentionIndex(store, lambda: reader, lambda _: None)
+        index = AttentionIndex(store, lambda _: reader, lambda _: None)
         seen: list[int] = []
         index.read_missing(seen.append, lambda: len(seen) == 1)
         assert 0 < seen[-1] < len(ids)
@@ -191,3 +194,64 @@ def test_chunks_are_read_again_if_a_text_before_them_is_deleted_meanwhile(path: 
         reader = DeletingReader()
         assert KeyIndexer(store, reader).read([second]) == 1
         assert "secret" not in reader.read_with["the rest"]
+
+
+def test_a_model_that_cannot_be_the_reader_is_reported_once_and_search_goes_on(path: Path) -> None:
+    notices: list[str] = []
+    settings = ReaderSettings(kind="gguf", model=str(path.with_name("missing.gguf")))
+    with closing(open_memory(path, reader=settings, notice=notices.append)) as memory:
+        memory.embed_later(written(memory, *SAID))
+        assert [type(error) for error in memory.settle()] == [EngineUnavailable]
+        memory.open_reader()
+        assert "Biscuit" in memory.search("What is the name of the dog?")[0].chunk.text
+    assert [notice for notice in notices if "attention" in notice] == [
+        f"Search without attention: The model {settings.model} cannot be read: No such file or directory."
+    ]
+
+
+def test_a_reader_without_a_model_says_what_to_set(path: Path) -> None:
+    notices: list[str] = []
+    with closing(open_memory(path, reader=ReaderSettings(kind="gguf"), notice=notices.append)) as memory:
+        memory.open_reader()
+    assert notices == [
+        "Search without attention: reader.model is empty; set it to the path of a GGUF file, or set reader.kind to "
+        "bundled."
+    ]
+
+
+def opened(reader: Reader, _: object) -> Reader:
+    return reader
+
+
+def test_after_a_change_of_the_reader_all_chunks_are_read_again(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        ids = written_texts(store, "one text", "another text")
+        for name, values in (("first", 4), ("second", 6)):
+            reader = WordReader()
+            reader.name, reader.key_values = name, values
+            index = AttentionIndex(store, partial(opened, reader), lambda _: None)
+            assert index.ids_without_keys(0, 10) == ids
+            assert index.read_missing() == 2
+            found = store.keys_by_ids(name, ids, values)
+            assert {own.shape for own in found.values()} == {(2, values)}
+        assert store.keys_by_ids("first", ids, 4) == {}
+
+
+def test_a_memory_that_is_closed_while_the_head_is_sought_does_not_wait_for_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = threading.Event()
+
+    def seek(_settings: object, _notice: object, is_stopped: Callable[[], bool]) -> Reader:
+        begun.set()
+        while not is_stopped():
+            time.sleep(0.01)
+        raise EngineStopped("The search was stopped.")
+
+    monkeypatch.setattr("halo_weave.memory.memory.open_reader", seek)
+    notices: list[str] = []
+    memory = open_memory(path, reader=ReaderSettings(), notice=notices.append)
+    memory.embed_later(written(memory, SAID[0]))
+    assert begun.wait(60)
+    memory.close()
+    assert notices == []

@@ -23,6 +23,7 @@ from halo_weave.bench.texts import paragraphs
 from halo_weave.config import Settings
 from halo_weave.engine.llamacpp.library import load_library
 from halo_weave.engine.llamacpp.model import Model
+from halo_weave.engine.reader.choice import open_reader
 from halo_weave.engine.reader.llama_reader import reading_threads
 from halo_weave.engine.reader.protocol import Keys, Look, Reader
 from halo_weave.errors import InputError
@@ -30,7 +31,6 @@ from halo_weave.memory.attention.reading import AT_ONCE, KeyIndexer
 from halo_weave.memory.embedders import minilm
 from halo_weave.memory.embedders.embedder import Embedder
 from halo_weave.memory.embedders.gguf import GgufEmbedder
-from halo_weave.memory.memory import open_reader
 from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.paths import bundled_minilm_folder, bundled_model_path, cache_folder
 
@@ -80,7 +80,7 @@ def run(settings: Settings, data: Path | None, on_progress: Progress = lambda _:
     turns = sample(made_up_turns() if data is None else read_conversations(data).turns, SAMPLE_CHARACTERS)
     with ExitStack() as stack:
         file = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="halo-bench-"))) / "halo.db"
-        reader = stack.enter_context(closing(open_reader()))
+        reader = stack.enter_context(closing(open_reader(settings.reader, on_progress)))
         embedder = stack.enter_context(closing(_minilm(on_progress)))
         with closing(SqliteStore(file)) as store:
             _remember(store, turns)
@@ -92,7 +92,7 @@ def run(settings: Settings, data: Path | None, on_progress: Progress = lambda _:
             # The first run warms up both models.
             **medians(times[1:] or times),
             bytes_per_token=table_bytes(file, "token_keys") / tokens,
-            reader_rss_mb=reader_memory_mb([turn.said for turn in turns]),
+            reader_rss_mb=reader_memory_mb(settings.reader, [turn.said for turn in turns]),
             threads=reading_threads(),
             chunks=chunks,
             tokens=tokens,

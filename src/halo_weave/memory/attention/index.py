@@ -12,7 +12,8 @@ from halo_weave.memory.attention.reading import KeyIndexer
 from halo_weave.memory.background_priority import give_way
 from halo_weave.memory.store.protocol import Store
 
-OpenReader = Callable[[], Reader]
+OpenReader = Callable[[Callable[[], bool]], Reader]
+"""Opens the reader. It takes a function that says whether to give up, because the first time can take minutes."""
 
 
 class AttentionIndex:
@@ -23,6 +24,7 @@ class AttentionIndex:
         self._open_reader = open_reader
         self._on_problem = on_problem
         self._lock = threading.Lock()
+        self._is_stopped = threading.Event()
         self._reader: Reader | None = None
 
     def read(self, ids: Iterable[int]) -> int:
@@ -67,7 +69,12 @@ class AttentionIndex:
             for chunk_id, text in texts
         ]
 
+    def stop(self) -> None:
+        """Give up opening the reader, if that is under way."""
+        self._is_stopped.set()
+
     def close(self) -> None:
+        self.stop()
         with self._lock, suppress(EngineError):
             if self._reader is not None:
                 self._reader.close()
@@ -75,5 +82,5 @@ class AttentionIndex:
     def _opened(self) -> Reader:
         with self._lock:
             if self._reader is None:
-                self._reader = self._open_reader()
+                self._reader = self._open_reader(self._is_stopped.is_set)
             return self._reader
