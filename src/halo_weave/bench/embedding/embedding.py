@@ -1,8 +1,8 @@
 """What the reader costs: its time beside that of the bundled embedder, bytes on disk and memory.
 
 Reader and embedder take turns on the same chunks. The reader reads them as it does in the background: sixteen at a
-time, each time after the text before them. That this text is read again is part of the price. Both compute with the
-same number of threads. Times are processor times, so that other programs on the machine hardly matter.
+time, each time after the text before them, which is read again. Both compute with the same number of threads. Times are
+processor times, so that other programs on the machine hardly matter.
 """
 
 import sqlite3
@@ -24,8 +24,8 @@ from halo_weave.config import Settings
 from halo_weave.engine.llamacpp.library import load_library
 from halo_weave.engine.llamacpp.model import Model
 from halo_weave.engine.reader.choice import open_reader
-from halo_weave.engine.reader.llama_reader import reading_threads
-from halo_weave.engine.reader.protocol import Keys, Look, Reader
+from halo_weave.engine.reader.llama_reader import LlamaReader, reading_threads
+from halo_weave.engine.reader.protocol import Keys, Look
 from halo_weave.errors import InputError
 from halo_weave.memory.attention.reading import AT_ONCE, KeyIndexer
 from halo_weave.memory.embedders import minilm
@@ -37,17 +37,21 @@ from halo_weave.paths import bundled_minilm_folder, bundled_model_path, cache_fo
 SAMPLE_CHARACTERS = 48_000
 _PARTS = 8
 """The sample comes from this many places of the data, so that it is not one conversation."""
+_TURNS_FOR_MEMORY = 50
+"""More turns take more time but no more memory."""
 
 
 class EmbeddingBenchFigures(msgspec.Struct, frozen=True):
     """The cost of reading.
 
-    Times are per token of a chunk, as the model that takes the time counts tokens. `reader_over_minilm` is the median
-    over all runs of chunks. `bytes_per_token` is what the table of keys takes in the memory's file. `reader_rss_mb` is
-    by how much a process grows that opens the reader and reads the sample.
+    Times are medians over all runs of chunks, per token as each model counts them. `reader_over_minilm` is per token
+    that the reader reads, and `reader_over_minilm_with_overlap` per token of a chunk, with the text before it that is
+    read again as part of the price. `bytes_per_token` is what the table of keys takes in the memory's file.
+    `reader_rss_mb` is by how much a process grows that opens the reader and reads.
     """
 
     reader_over_minilm: float
+    reader_over_minilm_with_overlap: float
     reader_us_per_token: float
     minilm_us_per_token: float
     bytes_per_token: float
@@ -58,16 +62,25 @@ class EmbeddingBenchFigures(msgspec.Struct, frozen=True):
 
 
 class RunTimes(msgspec.Struct, frozen=True):
-    """The processor time that each model took for one run of chunks, and its number of tokens."""
+    """The processor time that each model took for one run of chunks, and its number of tokens.
+
+    `read_tokens` are those of the chunks and of the text before them.
+    """
 
     reader_s: float
     reader_tokens: int
+    read_tokens: int
     minilm_s: float
     minilm_tokens: int
 
     @property
     def reader_us(self) -> float:
-        return 1e6 * self.reader_s / self.reader_tokens
+        return 1e6 * self.reader_s / self.read_tokens
+
+    @property
+    def overlap(self) -> float:
+        """Tokens read per token of a chunk."""
+        return self.read_tokens / self.reader_tokens
 
     @property
     def minilm_us(self) -> float:
@@ -92,7 +105,7 @@ def run(settings: Settings, data: Path | None, on_progress: Progress = lambda _:
             # The first run warms up both models.
             **medians(times[1:] or times),
             bytes_per_token=table_bytes(file, "token_keys") / tokens,
-            reader_rss_mb=reader_memory_mb(settings.reader, [turn.said for turn in turns]),
+            reader_rss_mb=reader_memory_mb(settings.reader, [turn.said for turn in turns[:_TURNS_FOR_MEMORY]]),
             threads=reading_threads(),
             chunks=chunks,
             tokens=tokens,
@@ -120,7 +133,9 @@ def made_up_turns() -> list[Turn]:
     ]
 
 
-def measure_runs(store: SqliteStore, reader: Reader, embedder: Embedder, on_progress: Progress) -> Iterator[RunTimes]:
+def measure_runs(
+    store: SqliteStore, reader: LlamaReader, embedder: Embedder, on_progress: Progress
+) -> Iterator[RunTimes]:
     """Let the reader read all chunks and the embedder embed them, some at a time."""
     timed = _TimedReader(reader)
     indexer = KeyIndexer(store, timed)
@@ -132,12 +147,13 @@ def measure_runs(store: SqliteStore, reader: Reader, embedder: Embedder, on_prog
         tokens = sum(min(embedder.count_tokens(text), embedder.max_tokens) for text in texts)
         started = time.process_time()
         embedder.embed(texts)
-        yield RunTimes(timed.seconds, timed.tokens, time.process_time() - started, tokens)
+        yield RunTimes(timed.seconds, timed.tokens, timed.read_tokens, time.process_time() - started, tokens)
 
 
 def medians(times: Sequence[RunTimes]) -> dict[str, float]:
     return {
         "reader_over_minilm": median(one.reader_us / one.minilm_us for one in times),
+        "reader_over_minilm_with_overlap": median(one.overlap * one.reader_us / one.minilm_us for one in times),
         "reader_us_per_token": median(one.reader_us for one in times),
         "minilm_us_per_token": median(one.minilm_us for one in times),
     }
@@ -158,17 +174,17 @@ def table_bytes(file: Path, table: str) -> int:
 class _TimedReader:
     """A reader that notes the processor time and the tokens of the last call."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: LlamaReader) -> None:
         self._reader = reader
         self.name, self.key_values = reader.name, reader.key_values
         self.seconds = 0.0
-        self.tokens = 0
+        self.tokens = self.read_tokens = 0
 
     def read(self, texts: Sequence[str], before: str = "") -> list[Keys]:
-        started = time.process_time()
+        earlier, started = self._reader.tokens_read, time.process_time()
         keys = self._reader.read(texts, before)
         self.seconds = time.process_time() - started
-        self.tokens = sum(map(len, keys))
+        self.tokens, self.read_tokens = sum(map(len, keys)), self._reader.tokens_read - earlier
         return keys
 
     def look(self, question: str) -> Look:

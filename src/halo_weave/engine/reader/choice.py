@@ -4,8 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from halo_weave.engine.reader.gguf_reader import open_gguf_reader
-from halo_weave.engine.reader.llama_reader import open_bundled_reader
-from halo_weave.engine.reader.protocol import Reader
+from halo_weave.engine.reader.llama_reader import LlamaReader, open_bundled_reader
 from halo_weave.engine.reader.settings import ReaderSettings
 from halo_weave.errors import EngineUnavailable
 from halo_weave.paths import bundled_model_path, cache_folder
@@ -15,7 +14,7 @@ def open_reader(
     settings: ReaderSettings,
     notice: Callable[[str], None] = lambda _: None,
     is_stopped: Callable[[], bool] = lambda: False,
-) -> Reader:
+) -> LlamaReader:
     """Open the reader, unless it is off. The first time with a model can take minutes. Raises EngineError."""
     if settings.kind == "gguf":
         if not settings.model:

@@ -40,6 +40,8 @@ class LlamaReader:
     def __init__(self, path: Path, name: str, head: LookingHead, frame: ReadingFrame) -> None:
         """`path` is a model whose last layer is the looking head's."""
         self.name = name
+        self.tokens_read = 0
+        """Tokens of texts that were read so far. Those read again, as the text before others, count each time."""
         self._head = head
         self._lock, self._question_lock = threading.Lock(), threading.Lock()
         self._is_closed = False
@@ -108,6 +110,7 @@ class LlamaReader:
             block = [*self._opening, *flat[start - before : start + BLOCK_TOKENS]]
             with self._lock:
                 self._require_open()
+                self.tokens_read += len(block)
                 found = self._head_of(self._text.run(block, "keys"), self._head.key_head)[len(self._opening) + before :]
             parts.append(np.clip(np.rint(found / self._scale), -_LARGEST, _LARGEST).astype(np.int8))
         return np.concatenate(parts) if parts else np.empty((0, self._size), dtype=np.int8)
