@@ -158,8 +158,7 @@ class Memory:
         """Embed and read chunks in the background. Failures are reported and retried later."""
         ids = list(ids)
         self._queue.add(ids)
-        if self._attention is not None:
-            self._reading.add(ids)
+        self._read_later(ids)
 
     def embed_missing_later(self) -> None:
         """Queue every chunk that an earlier process left without a vector or without keys."""
@@ -269,20 +268,22 @@ class Memory:
         finally:
             if self.store.serving_embedder() is not None:
                 self._queue.add(embedded)
-            if self._attention is not None:
-                self._reading.add([*embedded, *read_with(present.values())])
+            self._read_later([*embedded, *read_with(present.values())])
         return changed
 
     def undelete(self, keys: Sequence[ChunkKey], origin: str) -> Changed:
         """Make chunks searchable by words at once, and by meaning once they are embedded."""
         changed = self.store.undelete(keys, origin)
-        self.embed_later(self._ids(changed.changed))
+        ids = self._ids(changed.changed)
+        self.embed_later(ids)
+        self._read_later(read_with(ids))
         return changed
 
     def merge(self, left: ChunkKey, right: ChunkKey, origin: str) -> Stored:
         """Merge two chunks into one under the key of `left` and embed it again."""
         merged = self.store.merge(left, right, origin)
         self.embed_later([merged.id])
+        self._read_later(read_with([merged.id]))
         return merged
 
     def forget(self, keys: Sequence[ChunkKey], origin: str) -> tuple[ChunkKey, ...]:
@@ -356,6 +357,10 @@ class Memory:
         finally:
             self._searchers.retire()
             shutil.rmtree(self._index_folder, ignore_errors=True)
+
+    def _read_later(self, ids: Iterable[int]) -> None:
+        if self._attention is not None:
+            self._reading.add(ids)
 
     def _read_queued(self, ids: list[int]) -> None:
         """Read queued chunks. Chunks left by earlier processes are taken a few at a time, so that new ones go first."""

@@ -75,20 +75,20 @@ def test_keys_that_were_read_with_a_text_that_has_left_since_are_refused(store: 
     assert store.put_keys(READER, {last: keys(1)}, as_of=as_of, read=[last]) == [last]
 
 
-def test_a_deletion_takes_the_keys_of_the_chunks_that_can_have_been_read_with_it(store: Store) -> None:
+def test_a_deletion_and_its_undoing_take_the_keys_of_the_chunks_that_can_have_been_read_with_it(store: Store) -> None:
     ids = written_texts(store, *(f"text {number}" for number in range(READ_REACH + 4)))
-    store.put_keys(READER, {chunk_id: keys(1) for chunk_id in ids})
-    store.delete([key_of(store, ids[1])], "test")
-    assert set(stored(store, ids)) == {ids[0], *ids[READ_REACH + 2 :]}
+    key = key_of(store, ids[1])
+    for change in (store.delete, store.undelete):
+        store.put_keys(READER, {chunk_id: keys(1) for chunk_id in ids})
+        change([key], "test")
+        assert set(stored(store, ids)) == {ids[0], *ids[READ_REACH + 2 :]}
 
 
-def test_a_merged_chunk_is_deleted_with_all_that_was_read_with_its_parts(store: Store) -> None:
-    merged = [store.chunk(chunk.key) for chunk in written_turn(store, chunks=2)]
-    left, right = [entry for entry in merged if entry is not None]
+def test_a_merge_takes_the_keys_of_the_chunks_that_can_have_been_read_with_either_part(store: Store) -> None:
+    left, right = written_turn(store, chunks=2)
     later = written_texts(store, *(f"text {number}" for number in range(READ_REACH + 1)))
     store.put_keys(READER, {chunk_id: keys(1) for chunk_id in later})
-    store.merge(left.chunk.key, right.chunk.key, "test")
-    store.delete([left.chunk.key], "test")
+    store.merge(left.key, right.key, "test")
     assert set(stored(store, later)) == {later[-1]}
 
 

@@ -30,10 +30,6 @@ _EMBEDDER = (
 SELECT_STORED = f"SELECT id, {_EMBEDDER}, {COLUMNS} FROM chunks"
 _SELECT_ROW = f"SELECT id, {COLUMNS} FROM chunks"
 _INSERT = f"INSERT INTO chunks ({', '.join(Row._fields)}, checksum) VALUES ({', '.join('?' * (len(Row._fields) + 1))})"
-_ITSELF_AND_MERGED = (
-    "WITH RECURSIVE parts (id) AS"
-    " (SELECT ? UNION SELECT chunks.id FROM chunks JOIN parts ON chunks.merged_into = parts.id) SELECT id FROM parts"
-)
 _AT_ONCE = 300
 """Keys per query. Older SQLite builds accept at most 999 parameters."""
 _CHANGING = (
@@ -92,11 +88,6 @@ def mark_changed(connection: sqlite3.Connection, ids: Iterable[int], change: int
         found = connection.execute(f"{_SELECT_ROW} WHERE id = ?", (chunk_id,)).fetchone()
         if found is not None:
             update(connection, chunk_id, sound_row(chunk_id, found[1:])._replace(change=change))
-
-
-def with_merged(connection: sqlite3.Connection, chunk_id: int) -> list[int]:
-    """Return the ids of a chunk and of all chunks that were merged into it."""
-    return [part for (part,) in connection.execute(_ITSELF_AND_MERGED, (chunk_id,))]
 
 
 def find(connection: sqlite3.Connection, turn: bytes, number: int, role: str) -> tuple[int, Row] | None:

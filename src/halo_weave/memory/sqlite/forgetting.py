@@ -12,7 +12,7 @@ from typing import Any
 
 from halo_weave.errors import InputError, StoreConflict, StoreUnavailable
 from halo_weave.memory.sqlite import burials, settings
-from halo_weave.memory.sqlite.chunks import existing, with_merged
+from halo_weave.memory.sqlite.chunks import existing
 from halo_weave.memory.sqlite.database import Database
 from halo_weave.memory.sqlite.repair import set_aside
 from halo_weave.memory.sqlite.rows import Row, checksum, require_sound, stored_number
@@ -24,6 +24,10 @@ from halo_weave.records.numbers import key_of_number, text_of_number
 _MARK = "holds_removed_text"
 _TREE = ("tree", "tree_heads", "tree_snapshots", "snapshot_chunks")
 _COMPUTED = ("token_keys", "vectors", "embedders")
+_ITSELF_AND_MERGED = (
+    "WITH RECURSIVE parts (id) AS"
+    " (SELECT ? UNION SELECT chunks.id FROM chunks JOIN parts ON chunks.merged_into = parts.id) SELECT id FROM parts"
+)
 
 
 def deleted_keys(connection: sqlite3.Connection) -> list[ChunkKey]:
@@ -44,7 +48,8 @@ def forget(connection: sqlite3.Connection, keys: Sequence[ChunkKey]) -> None:
                 f"Chunk {key} is not deleted; only deleted chunks can be permanently removed. Nothing was changed."
             )
         positions.append((row.start, row.end))
-        for part in with_merged(connection, chunk_id):
+        parts = [part for (part,) in connection.execute(_ITSELF_AND_MERGED, (chunk_id,))]
+        for part in parts:
             burials.remove_of_chunk(connection, part)
             _note_forgotten(connection, part)
             connection.execute("DELETE FROM chunks WHERE id = ?", (part,))

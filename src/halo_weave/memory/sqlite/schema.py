@@ -456,6 +456,17 @@ CREATE TRIGGER token_keys_of_removed_chunk AFTER DELETE ON chunks BEGIN
 END;
 """
 
+# A chunk's keys reflect the texts that were read before it, up to 47 chunks back (`READ_REACH`). Existing keys may
+# still reflect deleted texts.
+_KEYS_OF_TEXTS_BEFORE_FORM = """
+DELETE FROM token_keys;
+DROP TRIGGER token_keys_of_changed_chunk;
+CREATE TRIGGER token_keys_of_changed_chunk AFTER UPDATE OF text, deleted, merged_into ON chunks
+WHEN (new.text, new.deleted, new.merged_into) IS NOT (old.text, old.deleted, old.merged_into) BEGIN
+    DELETE FROM token_keys WHERE chunk >= new.id AND chunk <= new.id + 47;
+END;
+"""
+
 MIGRATIONS = (
     _FIRST_FORM,
     _NOTES_FORM,
@@ -468,5 +479,6 @@ MIGRATIONS = (
     _TOTALS_FORM,
     _LANGUAGES_FORM,
     _TOKEN_KEYS_FORM,
+    _KEYS_OF_TEXTS_BEFORE_FORM,
 )
 """Migration N upgrades a database from version N to version N + 1."""

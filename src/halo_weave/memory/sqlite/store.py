@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from halo_weave.errors import InputError, StoreDamaged, StoreError
 from halo_weave.memory.sqlite import audit as sqlite_audit
 from halo_weave.memory.sqlite import counters as sqlite_counters
-from halo_weave.memory.sqlite import forgetting, outlines, settings, token_keys, vectors
+from halo_weave.memory.sqlite import forgetting, outlines, settings, vectors
 from halo_weave.memory.sqlite import totals as sqlite_totals
 from halo_weave.memory.sqlite import wishes as sqlite_wishes
 from halo_weave.memory.sqlite.chunks import (
@@ -392,8 +392,6 @@ class SqliteStore(SqliteNotes, SqliteTokenKeys, SqliteTree, SqliteVectors, Sqlit
                 changed.append(key)
                 update(connection, chunk_id, with_deletion(row, deleted, microseconds(now))._replace(change=change + 1))
                 change = vectors.remove(connection, chunk_id, change + 1)
-                if deleted:
-                    token_keys.remove_read_with(connection, chunk_id)
                 sqlite_audit.record(connection, now, origin, "delete" if deleted else "undelete", key)
             set_change(connection, change)
         return Changed(tuple(changed), tuple(unchanged))

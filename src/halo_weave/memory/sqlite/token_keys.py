@@ -1,6 +1,5 @@
 """The reader's keys of chunks in the SQLite memory: one row per chunk, for one reader."""
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -8,13 +7,11 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.memory.sqlite.chunks import with_merged
 from halo_weave.memory.sqlite.counters import read_counters, set_change
 from halo_weave.memory.sqlite.database import Database
 from halo_weave.memory.sqlite.rows import checksum, require_sound
 from halo_weave.memory.sqlite.table import Table
 from halo_weave.memory.sqlite.vectors import may_be_indexed
-from halo_weave.memory.store.keys import READ_REACH
 
 TokenKeys = NDArray[np.int8]
 
@@ -60,12 +57,6 @@ class SqliteTokenKeys:
         )
         with self._database.reading() as connection:
             return [chunk_id for (chunk_id,) in connection.execute(query, (after, reader, limit))]
-
-
-def remove_read_with(connection: sqlite3.Connection, chunk_id: int) -> None:
-    """Remove the keys of all chunks that can have been read with this one, or one merged into it, before them."""
-    for part in with_merged(connection, chunk_id):
-        connection.execute("DELETE FROM token_keys WHERE chunk > ? AND chunk <= ?", (part, part + READ_REACH))
 
 
 def _require_sound_keys(row: tuple[Any, ...]) -> None:

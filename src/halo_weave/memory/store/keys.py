@@ -11,7 +11,8 @@ READ_REACH = 47
 
 
 class KeyStore(Protocol):
-    """Deleting a chunk also removes the keys of the `READ_REACH` chunks after it, in the same transaction."""
+    """A chunk that is deleted, undeleted or merged loses its keys, and so do the `READ_REACH` chunks after it, in the
+    same transaction."""
 
     def put_keys(
         self, reader: str, keys: Mapping[int, NDArray[np.int8]], *, as_of: int | None = None, read: Iterable[int] = ()
