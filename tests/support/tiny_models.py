@@ -105,6 +105,22 @@ def write_qwen2vl(path: Path) -> Path:
     return model.write(path)
 
 
+def write_qwen3(path: Path) -> Path:
+    """Attention whose keys and queries are normalised."""
+    model = _TinyModel("qwen3", seed=5)
+    model.add_attention_facts()
+    model.writer.add_key_length(HEAD_SIZE)
+    model.writer.add_value_length(HEAD_SIZE)
+    model.add_vocabulary(CHATML_SIGNS)
+    model.add_ends()
+    for layer in range(LAYERS):
+        model.add_attention(layer)
+        model.add_norm(f"blk.{layer}.attn_q_norm", HEAD_SIZE)
+        model.add_norm(f"blk.{layer}.attn_k_norm", HEAD_SIZE)
+        model.add_feed_forward(layer)
+    return model.write(path)
+
+
 def write_lfm2(path: Path) -> Path:
     """Convolutions with a state, and attention in every other layer."""
     kv_heads = [0, KV_HEADS] * (LAYERS // 2)

@@ -24,11 +24,11 @@ from halo_weave.config import Settings
 from halo_weave.engine.llamacpp.library import load_library
 from halo_weave.engine.llamacpp.model import Model
 from halo_weave.engine.llamacpp.vocabulary import ModelVocabulary
+from halo_weave.engine.reader.choice import open_reader
 from halo_weave.memory.attention.index import AttentionIndex
 from halo_weave.memory.embedders.embedder import Embedder, open_embedder
 from halo_weave.memory.embedders.words_alone import WordsAlone
 from halo_weave.memory.embedding.indexing import Indexer
-from halo_weave.memory.memory import open_reader
 from halo_weave.memory.search.search import Hit, MemorySearch
 from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.memory.vectors.index import VectorIndex
@@ -106,7 +106,8 @@ def read_all(
     if settings.reader.kind == "off" or without == "attention":
         return None
     total = store.stats().chunks
-    index = AttentionIndex(store, lambda: CachedReader(open_reader(), cache_folder() / "bench-keys.db"), on_progress)
+    cache = cache_folder() / "bench-keys.db"
+    index = AttentionIndex(store, lambda _: CachedReader(open_reader(settings.reader, on_progress), cache), on_progress)
     index.read_missing(lambda done: on_progress(f"reading {done} of {total} chunks"))
     return index
 

@@ -9,6 +9,11 @@ from halo_weave.engine import Engine, Placed
 _FEWEST_LETTERS = 200
 
 
+def paragraphs() -> list[str]:
+    """Return all longer paragraphs, in order."""
+    return [part for text in topics.values() for part in text.split("\n\n") if len(part) > _FEWEST_LETTERS]
+
+
 class TokenStream:
     """An endless stream of tokens of real prose, in order of position and the same on every run."""
 
@@ -23,8 +28,8 @@ class TokenStream:
         return [Placed(first + offset, next(self._ids)) for offset in range(count)]
 
     def _token_ids(self, seed: int) -> Iterator[int]:
-        paragraphs = [part for text in topics.values() for part in text.split("\n\n") if len(part) > _FEWEST_LETTERS]
+        chosen = paragraphs()
         chance = random.Random(seed)
         while True:
-            for token in self._engine.tokenize(chance.choice(paragraphs) + "\n\n"):
+            for token in self._engine.tokenize(chance.choice(chosen) + "\n\n"):
                 yield token.id

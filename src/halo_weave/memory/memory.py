@@ -8,15 +8,15 @@ import shutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from halo_weave.engine.reader.llama_reader import open_bundled_reader
-from halo_weave.engine.reader.protocol import Reader
+from halo_weave.engine.reader.choice import open_reader
 from halo_weave.engine.reader.settings import ReaderSettings
-from halo_weave.errors import EmbedderError, EngineError, HaloError
+from halo_weave.errors import EmbedderError, EngineError, EngineStopped, HaloError
 from halo_weave.memory.attention.index import AttentionIndex, OpenReader
 from halo_weave.memory.attention.reading import read_with
 from halo_weave.memory.embedders.choice import EmbedderChoice, Notice
@@ -36,7 +36,6 @@ from halo_weave.memory.store.tree import TreeStore
 from halo_weave.memory.store.windows import WindowStore
 from halo_weave.memory.vectors.index import EXACT_UP_TO_CHUNKS, vector_file_name
 from halo_weave.memory.vectors.unit import Vectors
-from halo_weave.paths import bundled_model_path, cache_folder
 from halo_weave.records.chunks import AuditEntry, Changed, Chunk, ChunkKey, PlacedToken, Reservation, Stats, Stored
 from halo_weave.records.damage import Repaired
 from halo_weave.records.roles import Role
@@ -74,12 +73,8 @@ def open_memory(
         search or SearchSettings(),
         exact_up_to_chunks=exact_up_to_chunks,
         notice=notice,
-        open_reader=None if reader is None or reader.kind == "off" else open_reader,
+        open_reader=None if reader is None or reader.kind == "off" else partial(open_reader, reader, notice),
     )
-
-
-def open_reader() -> Reader:
-    return open_bundled_reader(bundled_model_path(), cache_folder())
 
 
 def index_folder(path: Path) -> Path:
@@ -112,7 +107,7 @@ class Memory:
             store, choice, index_folder, search, exact_up_to_chunks=exact_up_to_chunks, attention=self._attention
         )
         self._queue = EmbeddingQueue(self.embed, lambda error: self._tell(str(error)))
-        self._reading = EmbeddingQueue(self._read_queued, lambda error: self._tell(str(error)), name="reading")
+        self._reading = EmbeddingQueue(self._read_queued, self._tell_unread, name="reading")
         self._missing_after = 0
 
     @property
@@ -152,7 +147,7 @@ class Memory:
             try:
                 self._attention.open()
             except EngineError as error:
-                self._tell(f"Search without attention: {error}")
+                self._tell_unread(error)
 
     def read(self, ids: Iterable[int]) -> int:
         """Let the reader read these chunks and keep their keys; returns how many got keys."""
@@ -168,8 +163,7 @@ class Memory:
         """Embed and read chunks in the background. Failures are reported and retried later."""
         ids = list(ids)
         self._queue.add(ids)
-        if self._attention is not None:
-            self._reading.add(ids)
+        self._read_later(ids)
 
     def embed_missing_later(self) -> None:
         """Queue every chunk that an earlier process left without a vector or without keys."""
@@ -273,27 +267,33 @@ class Memory:
 
         Chunks that were embedded or read with a deleted chunk are embedded and read again without it.
         """
-        around = self._indexed_with(keys)
+        present = self._present(keys)
+        embedded = [entry.id for entry in embedded_with(self.store, present.keys())]
         try:
             # Once before deleting, so that a crash leaves no vector that contains the text, and once after, because
             # another thread or process may have read the text in between.
-            self.store.outdate_vectors(around)
+            self.store.outdate_vectors(embedded)
             changed = self.store.delete(keys, origin)
-            self.store.outdate_vectors(around)
+            self.store.outdate_vectors(embedded)
         finally:
-            self._index_later(around)
+            if self.store.serving_embedder() is not None:
+                self._queue.add(embedded)
+            self._read_later([*embedded, *read_with(present.values())])
         return changed
 
     def undelete(self, keys: Sequence[ChunkKey], origin: str) -> Changed:
         """Make chunks searchable by words at once, and by meaning once they are embedded."""
         changed = self.store.undelete(keys, origin)
-        self.embed_later(self._ids(changed.changed))
+        ids = self._ids(changed.changed)
+        self.embed_later(ids)
+        self._read_later(read_with(ids))
         return changed
 
     def merge(self, left: ChunkKey, right: ChunkKey, origin: str) -> Stored:
         """Merge two chunks into one under the key of `left` and embed it again."""
         merged = self.store.merge(left, right, origin)
         self.embed_later([merged.id])
+        self._read_later(read_with([merged.id]))
         return merged
 
     def forget(self, keys: Sequence[ChunkKey], origin: str) -> tuple[ChunkKey, ...]:
@@ -349,6 +349,8 @@ class Memory:
 
     def close(self) -> None:
         """Close the memory. Chunks still queued for embedding stay without a vector."""
+        if self._attention is not None:
+            self._attention.stop()
         self._queue.close()
         self._reading.close()
         self._searchers.close()
@@ -366,9 +368,7 @@ class Memory:
             self._searchers.retire()
             shutil.rmtree(self._index_folder, ignore_errors=True)
 
-    def _index_later(self, ids: list[int]) -> None:
-        if self.store.serving_embedder() is not None:
-            self._queue.add(ids)
+    def _read_later(self, ids: Iterable[int]) -> None:
         if self._attention is not None:
             self._reading.add(ids)
 
@@ -392,16 +392,17 @@ class Memory:
             yield ids
             after = ids[-1]
 
-    def _indexed_with(self, keys: Iterable[ChunkKey]) -> list[int]:
-        """Return the ids of other chunks that were embedded or read with one of these. Ignores deleted ones."""
+    def _present(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, int]:
+        """Return the ids of those chunks that are there and not deleted."""
         stored = [self.store.chunk(key) for key in keys]
-        present = {entry.chunk.key: entry.id for entry in stored if entry is not None and not entry.chunk.deleted}
-        embedded = [entry.id for entry in embedded_with(self.store, present.keys())]
-        read = [] if self._attention is None else read_with(self.store, present.values())
-        return list(dict.fromkeys([*embedded, *read]))
+        return {entry.chunk.key: entry.id for entry in stored if entry is not None and not entry.chunk.deleted}
 
     def _ids(self, keys: Iterable[ChunkKey]) -> list[int]:
         return [stored.id for key in keys if (stored := self.store.chunk(key)) is not None]
+
+    def _tell_unread(self, error: HaloError) -> None:
+        if not isinstance(error, EngineStopped):
+            self._tell(f"Search without attention: {error}")
 
     def _tell(self, sentence: str) -> None:
         """Report each sentence once; otherwise every search would report an unavailable embedder."""

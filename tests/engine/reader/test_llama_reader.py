@@ -3,14 +3,18 @@
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy as np
 import pytest
 
+from halo_weave.engine.llamacpp.computation import Computation
+from halo_weave.engine.llamacpp.model import Model
 from halo_weave.engine.reader.llama_reader import LlamaReader, open_bundled_reader
-from halo_weave.engine.reader.looking_head import BUNDLED_HEAD
-from halo_weave.errors import EngineUnavailable
+from halo_weave.engine.reader.looking_head import BUNDLED_HEAD, LookingHead
+from halo_weave.engine.reader.reading_frame import BUNDLED_FRAME
+from halo_weave.errors import EngineError, EngineUnavailable
 from halo_weave.memory.attention.looking import attention, looked_at
 from halo_weave.paths import bundled_model_path, cache_folder
 
@@ -112,3 +116,27 @@ def test_a_closed_reader_says_so() -> None:
         reader.look("Who?")
     with pytest.raises(EngineUnavailable, match="has been closed"):
         reader.read(["text"])
+
+
+def test_a_reader_that_fails_to_open_leaves_nothing_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_bundled_reader(bundled_model_path(), tmp_path).close()
+    (path,) = tmp_path.iterdir()
+    opened: list[Computation | Model] = []
+    closed: list[Computation | Model] = []
+    for kind in (Computation, Model):
+        _note_calls(monkeypatch, kind, "__init__", opened)
+        _note_calls(monkeypatch, kind, "close", closed)
+    with pytest.raises(EngineError, match="no queries in layer 40"):
+        LlamaReader(path, "broken", LookingHead(layer=40, head=0, key_head=0, largest_key=1.0), BUNDLED_FRAME)
+    assert [type(one) for one in opened] == [Model, Computation, Computation]
+    assert closed == opened[::-1]
+
+
+def _note_calls(monkeypatch: pytest.MonkeyPatch, kind: type[Any], method: str, noted: list[Any]) -> None:
+    original = getattr(kind, method)
+
+    def noting(self: Any, *arguments: Any, **named: Any) -> Any:
+        noted.append(self)
+        return original(self, *arguments, **named)
+
+    monkeypatch.setattr(kind, method, noting)

@@ -1,22 +1,29 @@
 """The attention index in the memory, with the real reader."""
 
-from collections.abc import Iterator, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from halo_weave.engine.reader.llama_reader import open_bundled_reader
 from halo_weave.engine.reader.protocol import Keys, Look, Reader
 from halo_weave.engine.reader.settings import ReaderSettings
-from halo_weave.errors import EngineUnavailable
+from halo_weave.errors import EngineStopped, EngineUnavailable
 from halo_weave.memory.attention.index import AttentionIndex
+from halo_weave.memory.attention.reading import KeyIndexer
 from halo_weave.memory.memory import Memory, open_memory
 from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.paths import bundled_model_path, cache_folder
 from support.conversations import written
-from support.made_up_chunks import written_texts
+from support.made_up_chunks import text_chunk, written_texts
 
 SAID = (
     ("We had soup for lunch again.", "Soup is always a good choice."),
@@ -42,10 +49,10 @@ class WordReader:
     name, key_values = "words", 4
 
     def read(self, texts: Sequence[str], before: str = "") -> list[Keys]:
-        return [np.full((len(text.split()), 4), len(before) % 100, dtype=np.int8) for text in texts]
+        return [np.full((len(text.split()), self.key_values), len(before) % 100, dtype=np.int8) for text in texts]
 
     def look(self, question: str) -> Look:
-        return Look((question,), np.ones((1, 4), dtype=np.float32), np.ones(1, dtype=np.float32))
+        return Look((question,), np.ones((1, self.key_values), dtype=np.float32), np.ones(1, dtype=np.float32))
 
     def pieces(self, text: str) -> list[str]:
         return text.split()
@@ -108,7 +115,7 @@ def test_what_an_earlier_process_left_unread_is_read_after_opening(path: Path) -
 
 
 def test_a_reader_that_cannot_be_opened_is_reported_and_search_goes_on(path: Path) -> None:
-    def broken() -> Reader:
+    def broken(_: object) -> Reader:
         raise EngineUnavailable("There is no reader.")
 
     with closing(SqliteStore(path)) as store:
@@ -123,7 +130,7 @@ def test_a_question_is_read_once_for_the_search_and_the_words_of_its_hits(path: 
     with closing(SqliteStore(path)) as store:
         ids = written_texts(store, "one dog", "two cats")
         reader = CountingReader()
-        index = AttentionIndex(store, lambda: reader, lambda _: None)
+        index = AttentionIndex(store, lambda _: reader, lambda _: None)
         index.read(ids)
         texts = {ids[0]: "one dog"}
         assert index.looked_at("Which dog?", {}) == {}
@@ -139,7 +146,7 @@ def test_words_that_cannot_be_found_are_left_out_and_the_reason_is_reported(path
     with closing(SqliteStore(path)) as store:
         ids = written_texts(store, "one dog", "not read")
         reader, problems = CountingReader(), list[str]()
-        index = AttentionIndex(store, lambda: reader, problems.append)
+        index = AttentionIndex(store, lambda _: reader, problems.append)
         assert index.looked_at("Which dog?", {ids[0]: "one dog"}) == {}
         index.read(ids[:1])
         assert list(index.looked_at("Which dog?", {ids[0]: "one dog", ids[1]: "not read"})) == ids[:1]
@@ -152,7 +159,7 @@ def test_reading_that_was_stopped_continues_where_it_ended(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         ids = written_texts(store, *(f"text number {number}" for number in range(50)))
         reader = WordReader()
-        index = AttentionIndex(store, lambda: reader, lambda _: None)
+        index = AttentionIndex(store, lambda _: reader, lambda _: None)
         seen: list[int] = []
         index.read_missing(seen.append, lambda: len(seen) == 1)
         assert 0 < seen[-1] < len(ids)
@@ -171,3 +178,127 @@ def test_chunks_after_a_deleted_one_are_read_again_without_it(path: Path) -> Non
         assert ids[2] not in after
         assert all(np.array_equal(before[one], after[one]) for one in ids[:2])
         assert any(not np.array_equal(before[one], after[one]) for one in ids[3:])
+
+
+def test_keys_of_chunks_after_a_deleted_one_leave_even_without_a_reader(path: Path) -> None:
+    with closing(open_memory(path, reader=ReaderSettings())) as memory:
+        ids = written(memory, *SAID)
+        memory.read(ids)
+    with closing(open_memory(path)) as memory:
+        memory.delete([memory.chunks_by_ids([ids[2]])[0].chunk.key], "test")
+    assert set(keys_in(path, ids)) == set(ids[:2])
+
+
+class RememberingReader(WordReader):
+    """Notes for each text what came before it when it was last read."""
+
+    def __init__(self) -> None:
+        self.read_with: dict[str, str] = {}
+
+    def read(self, texts: Sequence[str], before: str = "") -> list[Keys]:
+        for number, text in enumerate(texts):
+            self.read_with[text] = " ".join([before, *texts[:number]])
+        return super().read(texts, before)
+
+
+lengths = st.lists(st.sampled_from((1, 30, 300, 3_000)), min_size=2, max_size=70)
+
+
+@settings(max_examples=50)
+@given(lengths, st.data())
+def test_no_keys_are_left_that_were_read_with_a_deleted_text(sizes: list[int], data: st.DataObject) -> None:
+    with TemporaryDirectory() as folder, closing(SqliteStore(Path(folder) / "halo.db")) as store:
+        texts = [f"<{number}>{'x' * size}" for number, size in enumerate(sizes)]
+        reservation = store.reserve(len(texts))
+        turn, first = reservation.turn_user, reservation.position_start
+        ids = store.write_chunks([text_chunk(turn, text, first=first + n, index=n) for n, text in enumerate(texts)])
+        reader = RememberingReader()
+        indexer = KeyIndexer(store, reader)
+        for some in data.draw(st.lists(st.sets(st.sampled_from(ids)), max_size=4)):
+            indexer.read(some)
+        for deleted in data.draw(st.lists(st.sampled_from(ids), min_size=1, max_size=3, unique=True)):
+            store.delete([store.chunks_by_ids([deleted])[0].chunk.key], "test")
+            mark = f"<{ids.index(deleted)}>"
+            left = store.keys_by_ids(reader.name, ids, reader.key_values)
+            assert not any(mark in reader.read_with[texts[ids.index(chunk_id)]] for chunk_id in left)
+            indexer.read_missing()
+            assert set(store.keys_by_ids(reader.name, ids, reader.key_values)) == {
+                entry.id for entry in store.chunks_by_ids(ids) if not entry.chunk.deleted
+            }
+
+
+def test_chunks_are_read_again_if_a_text_before_them_is_deleted_meanwhile(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        first, second = written_texts(store, "the secret", "the rest")
+        key = store.chunks_by_ids([first])[0].chunk.key
+
+        class DeletingReader(RememberingReader):
+            def read(self, texts: Sequence[str], before: str = "") -> list[Keys]:
+                if not store.chunks_by_ids([first])[0].chunk.deleted:
+                    store.delete([key], "test")
+                return super().read(texts, before)
+
+        reader = DeletingReader()
+        assert KeyIndexer(store, reader).read([second]) == 1
+        assert "secret" not in reader.read_with["the rest"]
+
+
+def test_a_model_that_cannot_be_the_reader_is_reported_once_and_search_goes_on(path: Path) -> None:
+    notices: list[str] = []
+    settings = ReaderSettings(kind="gguf", model=str(path.with_name("missing.gguf")))
+    with closing(open_memory(path, reader=settings, notice=notices.append)) as memory:
+        memory.embed_later(written(memory, *SAID))
+        assert [type(error) for error in memory.settle()] == [EngineUnavailable]
+        memory.open_reader()
+        assert "Biscuit" in memory.search("What is the name of the dog?")[0].chunk.text
+    assert [notice for notice in notices if "attention" in notice] == [
+        f"Search without attention: The model {settings.model} cannot be read: No such file or directory."
+    ]
+
+
+def test_a_reader_without_a_model_says_what_to_set(path: Path) -> None:
+    notices: list[str] = []
+    with closing(open_memory(path, reader=ReaderSettings(kind="gguf"), notice=notices.append)) as memory:
+        memory.open_reader()
+    assert notices == [
+        "Search without attention: reader.model is empty; set it to the path of a GGUF file, or set reader.kind to "
+        "bundled."
+    ]
+
+
+def opened(reader: Reader, _: object) -> Reader:
+    return reader
+
+
+def test_after_a_change_of_the_reader_all_chunks_are_read_again(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        ids = written_texts(store, "one text", "another text")
+        for name, values in (("first", 4), ("second", 6)):
+            reader = WordReader()
+            reader.name, reader.key_values = name, values
+            index = AttentionIndex(store, partial(opened, reader), lambda _: None)
+            assert index.ids_without_keys(0, 10) == ids
+            assert index.read_missing() == 2
+            found = store.keys_by_ids(name, ids, values)
+            assert {own.shape for own in found.values()} == {(2, values)}
+        assert store.keys_by_ids("first", ids, 4) == {}
+
+
+def test_a_memory_that_is_closed_while_the_head_is_sought_does_not_wait_for_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = threading.Event()
+
+    def seek(_settings: object, _notice: object, is_stopped: Callable[[], bool]) -> Reader:
+        begun.set()
+        while not is_stopped():
+            time.sleep(0.01)
+        raise EngineStopped("The search was stopped.")
+
+    monkeypatch.setattr("halo_weave.memory.memory.open_reader", seek)
+    notices: list[str] = []
+    memory = open_memory(path, reader=ReaderSettings(), notice=notices.append)
+    memory.embed_later(written(memory, SAID[0]))
+    assert begun.wait(60)
+    memory.close()
+    assert notices == []

@@ -30,6 +30,8 @@ BENCHES = (
     "policies",
     "nextturn",
     "engine",
+    "embedding",
+    "heads",
     "brightness",
     "turn",
     "scale",

@@ -53,6 +53,14 @@ class Model:
         return int(self.library.c.llama_model_n_head_kv(self.address))
 
     @property
+    def head_size(self) -> int:
+        """The number of values of a key or query of one head; 0 without attention."""
+        declared = self.metadata(f"{self.metadata('general.architecture')}.attention.key_length")
+        if declared.isdigit():
+            return int(declared)
+        return self.embedding_size // self.heads if self.heads else 0
+
+    @property
     def embedding_size(self) -> int:
         return int(self.library.c.llama_model_n_embd(self.address))
 

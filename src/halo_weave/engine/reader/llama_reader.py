@@ -5,29 +5,30 @@ before. Questions have a context of their own, so that they never wait for a blo
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 
-from halo_weave.engine.llamacpp.computation import BATCH_TOKENS, MAIN, Computation
 from halo_weave.engine.llamacpp.library import default_threads, load_library
 from halo_weave.engine.llamacpp.model import Model
-from halo_weave.engine.llamacpp.projections import Projected, Projection, ProjectionTap
+from halo_weave.engine.llamacpp.projections import Projected
 from halo_weave.engine.reader.cut_model import write_lower_layers
+from halo_weave.engine.reader.layer_computation import LayerComputation
 from halo_weave.engine.reader.looking_head import BUNDLED_HEAD, LookingHead
 from halo_weave.engine.reader.protocol import CONTEXT_TOKENS, Keys, Look
+from halo_weave.engine.reader.reading_frame import BUNDLED_FRAME, ReadingFrame
+from halo_weave.engine.reader.similarity import words_that_count
 from halo_weave.errors import EngineUnavailable
 from halo_weave.system.derived_file import find_derived, make_derived
 
 LoadingNotice = Callable[[str], None]
 
-_BLOCK_TOKENS = 768
-_LONGEST_QUESTION = 512
-_WORDS_USED = 8
-"""Only the words of a question with the strongest queries count: the others look at nothing in particular."""
-_EMPTY_QUESTION = "N/A"
-_OPENING, _ENDING = "<|im_start|>user\n", "<|im_end|>\n<|im_start|>assistant\n"
+BLOCK_TOKENS = 768
+_LONGEST_QUESTION = 256
+EMPTY_QUESTION = "N/A"
+"""What every question looks at is what this one looks at."""
 _LARGEST = 127
 """The stored value that stands for the looking head's `largest_key`."""
 _FORMAT_VERSION = 1
@@ -36,27 +37,28 @@ _FORMAT_VERSION = 1
 class LlamaReader:
     """A reader on llama.cpp. Thread-safe."""
 
-    def __init__(self, path: Path, name: str, head: LookingHead) -> None:
+    def __init__(self, path: Path, name: str, head: LookingHead, frame: ReadingFrame) -> None:
         """`path` is a model whose last layer is the looking head's."""
         self.name = name
+        self.tokens_read = 0
+        """Tokens of texts that were read so far. Those read again, as the text before others, count each time."""
         self._head = head
-        self._model = Model(load_library(), path, gpu_layers=0)
         self._lock, self._question_lock = threading.Lock(), threading.Lock()
         self._is_closed = False
-        try:
-            self._size = self._model.embedding_size // self._model.heads
+        with ExitStack() as opened:
+            self._model = Model(load_library(), path, gpu_layers=0)
+            opened.callback(self._model.close)
+            self._size = self._model.head_size
             self._scale = head.largest_key / _LARGEST
-            cells = len(self._ids(_OPENING, special=True)) + CONTEXT_TOKENS + _BLOCK_TOKENS
-            threads = default_threads()
-            # Half of the cores: reading goes on in the background, beside the chat.
-            self._text = _HeadComputation(self._model, head, cells=cells, threads=max(1, threads // 2))
-            self._question = _HeadComputation(self._model, head, cells=2 * _LONGEST_QUESTION, threads=threads)
-            self._opening, self._ending = (self._ids(text, special=True) for text in (_OPENING, _ENDING))
+            self._opening, self._ending = (self._ids(text, special=True) for text in (frame.opening, frame.ending))
             self._newline = self._ids("\n")
-            self._empty = self._raw_queries(self._ids(_EMPTY_QUESTION), with_ending=True).mean(axis=0)
-        except BaseException:
-            self._model.close()
-            raise
+            framed = len(self._opening) + len(self._ending)
+            self._text = self._computation(framed + CONTEXT_TOKENS + BLOCK_TOKENS, reading_threads())
+            opened.callback(self._text.close)
+            self._question = self._computation(framed + _LONGEST_QUESTION, default_threads())
+            opened.callback(self._question.close)
+            self._empty = self._raw_queries(self._ids(EMPTY_QUESTION), with_ending=True).mean(axis=0)
+            self._opened = opened.pop_all()
 
     @property
     def key_values(self) -> int:
@@ -86,43 +88,43 @@ class LlamaReader:
         """Return what a question looks for. Of a long question, only the end counts."""
         with self._question_lock:
             self._require_open()
-            tokens = self._model.vocabulary.tokenize(question)[-_LONGEST_QUESTION // 2 :]
+            tokens = self._model.vocabulary.tokenize(question)[-_LONGEST_QUESTION:]
             if not tokens:
                 return Look((), np.empty((0, self._size), dtype=np.float32), np.empty(0, dtype=np.float32))
             found = self._raw_queries([token.id for token in tokens], with_ending=False) - self._empty
-        strengths = np.einsum("ij,ij->i", found, found)
-        chosen = np.sort(np.argsort(-strengths, kind="stable")[:_WORDS_USED])
-        weights = strengths[chosen] / max(float(strengths[chosen].sum()), 1e-9)
+        chosen, weights = words_that_count(found)
         scale = self._scale / np.sqrt(self._size)
-        return Look(
-            tuple(tokens[place].text for place in chosen),
-            (found[chosen] * scale).astype(np.float32),
-            weights.astype(np.float32),
-        )
+        return Look(tuple(tokens[place].text for place in chosen), (found[chosen] * scale).astype(np.float32), weights)
 
     def close(self) -> None:
         with self._lock, self._question_lock:
             if not self._is_closed:
                 self._is_closed = True
-                self._text.close()
-                self._question.close()
-                self._model.close()
+                self._opened.close()
 
     def _keys(self, flat: list[int], skipped: int) -> Keys:
         """Keys of all tokens but the first `skipped`, block by block."""
         parts = []
-        for start in range(skipped, len(flat), _BLOCK_TOKENS):
+        for start in range(skipped, len(flat), BLOCK_TOKENS):
             before = min(CONTEXT_TOKENS, start)
-            block = [*self._opening, *flat[start - before : start + _BLOCK_TOKENS]]
+            block = [*self._opening, *flat[start - before : start + BLOCK_TOKENS]]
             with self._lock:
                 self._require_open()
-                found = self._text.run(block, "keys")[len(self._opening) + before :]
+                self.tokens_read += len(block)
+                found = self._head_of(self._text.run(block, "keys"), self._head.key_head)[len(self._opening) + before :]
             parts.append(np.clip(np.rint(found / self._scale), -_LARGEST, _LARGEST).astype(np.int8))
         return np.concatenate(parts) if parts else np.empty((0, self._size), dtype=np.int8)
 
     def _raw_queries(self, ids: list[int], *, with_ending: bool) -> Projected:
-        found = self._question.run([*self._opening, *ids, *self._ending], "queries")[len(self._opening) :]
+        run = self._question.run([*self._opening, *ids, *self._ending], "queries")
+        found = self._head_of(run, self._head.head)[len(self._opening) :]
         return found if with_ending else found[: len(ids)]
+
+    def _head_of(self, found: Mapping[int, Projected], head: int) -> Projected:
+        return found[self._head.layer][:, head * self._size : (head + 1) * self._size]
+
+    def _computation(self, cells: int, threads: int) -> LayerComputation:
+        return LayerComputation(self._model, (self._head.layer,), cells=cells, threads=threads)
 
     def _ids(self, text: str, *, special: bool = False) -> list[int]:
         return self._model.vocabulary.ids(text, special=special)
@@ -132,30 +134,9 @@ class LlamaReader:
             raise EngineUnavailable("The reader has been closed.")
 
 
-class _HeadComputation:
-    """A context that returns the keys or queries of the looking head."""
-
-    def __init__(self, model: Model, head: LookingHead, *, cells: int, threads: int) -> None:
-        self._tap = ProjectionTap(model, (head.layer,))
-        self._computation = Computation(model, cells=cells, threads=threads, tap=self._tap, flash_attention=True)
-        self._head = head
-        size, group = model.embedding_size // model.heads, model.heads // model.kv_heads
-        self._columns = {
-            "keys": slice(head.head // group * size, (head.head // group + 1) * size),
-            "queries": slice(head.head * size, (head.head + 1) * size),
-        }
-
-    def run(self, ids: Sequence[int], wanted: Projection) -> Projected:
-        self._tap.wanted = wanted
-        self._computation.clear()
-        parts = []
-        for start in range(0, len(ids), BATCH_TOKENS):
-            self._computation.decode(ids[start : start + BATCH_TOKENS], start, MAIN)
-            parts.append(self._tap.layer(self._head.layer)[:, self._columns[wanted]])
-        return np.concatenate(parts)
-
-    def close(self) -> None:
-        self._computation.close()
+def reading_threads() -> int:
+    """Half of the cores: reading goes on in the background, beside the chat."""
+    return max(1, default_threads() // 2)
 
 
 def open_bundled_reader(source: Path, cache: Path, on_progress: LoadingNotice | None = None) -> LlamaReader:
@@ -170,4 +151,4 @@ def open_bundled_reader(source: Path, cache: Path, on_progress: LoadingNotice | 
             path = make_derived(cache, name, lambda target: write_lower_layers(source, target, layers))
         except (OSError, KeyError, ValueError) as error:
             raise EngineUnavailable(f"The reader could not be prepared in {cache}: {error}.") from error
-    return LlamaReader(path, f"{path.stem}:{BUNDLED_HEAD.layer}.{BUNDLED_HEAD.head}", BUNDLED_HEAD)
+    return LlamaReader(path, f"{path.stem}:{BUNDLED_HEAD.layer}.{BUNDLED_HEAD.head}", BUNDLED_HEAD, BUNDLED_FRAME)

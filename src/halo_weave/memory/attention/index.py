@@ -13,7 +13,8 @@ from halo_weave.memory.background_priority import give_way
 from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import Span
 
-OpenReader = Callable[[], Reader]
+OpenReader = Callable[[Callable[[], bool]], Reader]
+"""Opens the reader. It takes a function that says whether to give up, because the first time can take minutes."""
 
 
 class AttentionIndex:
@@ -24,6 +25,7 @@ class AttentionIndex:
         self._open_reader = open_reader
         self._on_problem = on_problem
         self._lock = threading.Lock()
+        self._is_stopped = threading.Event()
         self._reader: Reader | None = None
         self._latest: tuple[str, Look] | None = None
 
@@ -81,7 +83,12 @@ class AttentionIndex:
             self._on_problem(f"Search without attention: {error}")
             return {}
 
+    def stop(self) -> None:
+        """Give up opening the reader, if that is under way."""
+        self._is_stopped.set()
+
     def close(self) -> None:
+        self.stop()
         with self._lock, suppress(EngineError):
             if self._reader is not None:
                 self._reader.close()
@@ -89,5 +96,5 @@ class AttentionIndex:
     def _opened(self) -> Reader:
         with self._lock:
             if self._reader is None:
-                self._reader = self._open_reader()
+                self._reader = self._open_reader(self._is_stopped.is_set)
             return self._reader

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.engine.reader.protocol import Look
+from halo_weave.engine.reader.similarity import largest_in_passages
 from halo_weave.records.chunks import Span
 
 Attention = NDArray[np.float64]
@@ -28,8 +29,7 @@ def attention(look: Look, keys: Mapping[int, NDArray[np.int8]], ids: Sequence[in
         return found
     parts = [keys[ids[place]] for place in known]
     starts = np.cumsum([0, *(len(part) for part in parts[:-1])])
-    shares = look.queries @ np.concatenate(parts).astype(np.float32).T
-    found[known] = look.weights @ np.maximum.reduceat(shares, starts, axis=1)
+    found[known] = look.weights @ largest_in_passages(look.queries, np.concatenate(parts).astype(np.float32), starts)
     return found
 
 

@@ -1,20 +1,24 @@
 """Keeps the reader's keys in step with the chunks.
 
 A chunk is read with the text before it, so its keys depend on that text. New text changes nothing, because the reader
-only looks back. When a text is deleted, the chunks after it are read again: nothing of it may stay in their keys.
+only looks back. When a text is deleted, the store removes the keys of the chunks that may have been read with it, and
+they are read again: nothing of it may stay in their keys.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from halo_weave.engine.reader.protocol import CONTEXT_TOKENS, Reader
+from halo_weave.memory.store.keys import READ_REACH
 from halo_weave.memory.store.protocol import Store
 from halo_weave.records.chunks import Stored
 
 AT_ONCE = 16
 """Chunks that are read before their keys are stored. A killed process loses no more work than that."""
-_MOST_CHUNKS_AROUND = 32
+_MOST_CHUNKS_BEFORE = READ_REACH - AT_ONCE + 1
+"""The last chunk of a run is read with the others of the run and with the chunks before the run."""
 _CHARACTERS_PER_TOKEN = 8
 """An upper bound for most texts; a longer context would only be cut off."""
+_ATTEMPTS = 3
 
 
 class KeyIndexer:
@@ -38,37 +42,29 @@ class KeyIndexer:
         return done
 
     def _read(self, ids: Sequence[int]) -> int:
-        as_of = self._store.change_number()
-        stored = [entry for entry in self._store.chunks_by_ids(ids) if not entry.chunk.deleted]
-        if not stored:
-            return 0
-        keys = self._reader.read([entry.chunk.text for entry in stored], self._before(stored[0].id))
-        found = {entry.id: own for entry, own in zip(stored, keys, strict=True)}
-        return len(self._store.put_keys(self._reader.name, found, as_of=as_of))
+        """Read a run of chunks; again if one of the texts has changed in the meantime."""
+        for _ in range(_ATTEMPTS):
+            as_of = self._store.change_number()
+            stored = self._present(ids)
+            if not stored:
+                return 0
+            before = self._present(range(max(1, stored[0].id - _MOST_CHUNKS_BEFORE), stored[0].id))
+            text_before = "\n".join(entry.chunk.text for entry in before)[-CONTEXT_TOKENS * _CHARACTERS_PER_TOKEN :]
+            keys = self._reader.read([entry.chunk.text for entry in stored], text_before)
+            found = {entry.id: own for entry, own in zip(stored, keys, strict=True)}
+            read = [entry.id for entry in (*before, *stored)]
+            if kept := self._store.put_keys(self._reader.name, found, as_of=as_of, read=read):
+                return len(kept)
+        return 0
 
-    def _before(self, chunk_id: int) -> str:
-        earlier = range(max(1, chunk_id - _MOST_CHUNKS_AROUND), chunk_id)
-        texts = [entry.chunk.text for entry in self._store.chunks_by_ids(earlier) if not entry.chunk.deleted]
-        return "\n".join(texts)[-CONTEXT_TOKENS * _CHARACTERS_PER_TOKEN :]
+    def _present(self, ids: Sequence[int]) -> list[Stored]:
+        return [entry for entry in self._store.chunks_by_ids(ids) if not entry.chunk.deleted]
 
 
-def read_with(store: Store, ids: Iterable[int]) -> list[int]:
-    """Return the ids of other chunks that were read with one of these before them."""
+def read_with(ids: Iterable[int]) -> list[int]:
+    """Return the ids that other chunks have if they can have been read with one of these before them."""
     own = set(ids)
-    found: set[int] = set()
-    for chunk_id in own:
-        tokens = 0
-        for entry in store.chunks_by_ids(range(chunk_id + 1, chunk_id + 1 + _MOST_CHUNKS_AROUND)):
-            found.add(entry.id)
-            tokens += _fewest_tokens(entry)
-            if tokens >= CONTEXT_TOKENS:
-                break
-    return sorted(found - own)
-
-
-def _fewest_tokens(entry: Stored) -> int:
-    """A lower bound of the reader's own count of tokens, which may differ from the chat model's."""
-    return 0 if entry.chunk.deleted else len(entry.chunk.text) // _CHARACTERS_PER_TOKEN
+    return sorted({later for chunk_id in own for later in range(chunk_id + 1, chunk_id + 1 + READ_REACH)} - own)
 
 
 def _runs(ids: Sequence[int]) -> Iterator[list[int]]:

@@ -1,14 +1,11 @@
 """An embedder that runs any GGUF embedding model in this process."""
 
-import hashlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from halo_weave.engine.llamacpp.embedding_model import EmbeddingModel
 from halo_weave.memory.vectors.unit import Vectors, normalised
-
-_SAMPLE_BYTES = 1 << 20
+from halo_weave.system.file_fingerprint import file_fingerprint
 
 
 class GgufEmbedder:
@@ -16,7 +13,7 @@ class GgufEmbedder:
         """`name` defaults to the file name plus a digest of the file's size, beginning and end."""
         self._path = path
         self._model = EmbeddingModel(path, max_tokens=max_tokens, threads=threads)
-        self.name = name or f"gguf:{path.stem}:{_fingerprint(path)}"
+        self.name = name or f"gguf:{path.stem}:{file_fingerprint(path)}"
         self.dimensions = self._model.dimensions
         self.max_tokens = self._model.max_tokens
 
@@ -28,18 +25,3 @@ class GgufEmbedder:
 
     def close(self) -> None:
         self._model.close()
-
-
-def _fingerprint(path: Path) -> str:
-    """Hash only the size and both ends of the file.
-
-    The metadata and last weights identify a model, and reading a large file completely would take longer than loading
-    it.
-    """
-    size = path.stat().st_size
-    digest = hashlib.sha256(str(size).encode())
-    with path.open("rb") as file:
-        digest.update(file.read(_SAMPLE_BYTES))
-        file.seek(-min(size, _SAMPLE_BYTES), os.SEEK_END)
-        digest.update(file.read())
-    return digest.hexdigest()[:12]

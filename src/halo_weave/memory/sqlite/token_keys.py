@@ -1,6 +1,5 @@
 """The reader's keys of chunks in the SQLite memory: one row per chunk, for one reader."""
 
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -22,10 +21,14 @@ class SqliteTokenKeys:
 
     _database: Database
 
-    def put_keys(self, reader: str, keys: Mapping[int, TokenKeys], *, as_of: int | None = None) -> list[int]:
+    def put_keys(
+        self, reader: str, keys: Mapping[int, TokenKeys], *, as_of: int | None = None, read: Iterable[int] = ()
+    ) -> list[int]:
         if not keys:
             return []
         with self._database.writing() as connection:
+            if not all(may_be_indexed(connection, chunk_id, as_of) for chunk_id in read):
+                return []
             kept = [chunk_id for chunk_id in keys if may_be_indexed(connection, chunk_id, as_of)]
             rows = [(chunk_id, reader, keys[chunk_id].tobytes()) for chunk_id in kept]
             connection.executemany(
@@ -54,10 +57,6 @@ class SqliteTokenKeys:
         )
         with self._database.reading() as connection:
             return [chunk_id for (chunk_id,) in connection.execute(query, (after, reader, limit))]
-
-
-def remove(connection: sqlite3.Connection, ids: Iterable[int]) -> None:
-    connection.executemany("DELETE FROM token_keys WHERE chunk = ?", ((chunk_id,) for chunk_id in ids))
 
 
 def _require_sound_keys(row: tuple[Any, ...]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from halo_weave.memory.sqlite import settings, token_keys
+from halo_weave.memory.sqlite import settings
 from halo_weave.memory.sqlite import vectors as sqlite_vectors
 from halo_weave.memory.sqlite.chunks import mark_changed
 from halo_weave.memory.sqlite.counters import read_counters, set_change
@@ -49,7 +49,6 @@ class SqliteVectors:
             mark_changed(connection, ids, change)
             for chunk_id in ids:
                 change = sqlite_vectors.remove(connection, chunk_id, change)
-            token_keys.remove(connection, ids)
             snapshots.outdate(connection, ids)
             set_change(connection, change)
 

@@ -223,9 +223,9 @@ class Store(KeyStore, NotesStore, TreeStore, WindowStore, Protocol):
         ...
 
     def outdate_vectors(self, ids: Sequence[int]) -> None:
-        """Remove these chunks' vectors, also in snapshots, and keys, because the text around them has changed.
+        """Remove these chunks' vectors, also in snapshots, because the text around them has changed.
 
-        Afterwards, `put_vectors` and `put_keys` reject those of texts that were read earlier (see `as_of`).
+        Afterwards, `put_vectors` rejects those of texts that were read earlier (see `as_of`).
         """
         ...
 

@@ -16,6 +16,7 @@ from halo_weave.memory.sqlite.schema import (
     step_09_totals,
     step_10_languages,
     step_11_token_keys,
+    step_12_keys_of_texts_before,
 )
 
 APPLICATION_ID = 0x48616C6F
@@ -33,5 +34,6 @@ MIGRATIONS = (
     step_09_totals.SQL,
     step_10_languages.SQL,
     step_11_token_keys.SQL,
+    step_12_keys_of_texts_before.SQL,
 )
 """Migration N upgrades a database from version N to version N + 1."""

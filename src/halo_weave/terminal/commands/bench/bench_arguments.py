@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from halo_weave.terminal.arguments import add_command
-from halo_weave.terminal.commands.bench import context_arguments, search_arguments, speed_arguments
+from halo_weave.terminal.commands.bench import context_arguments, reader_arguments, search_arguments, speed_arguments
 
 _BENCHES = (
     speed_arguments.add_engine,
@@ -18,6 +18,8 @@ _BENCHES = (
     context_arguments.add_keep,
     context_arguments.add_policies,
     context_arguments.add_nextturn,
+    reader_arguments.add_embedding,
+    reader_arguments.add_heads,
     speed_arguments.add_scale,
     speed_arguments.add_turn,
 )

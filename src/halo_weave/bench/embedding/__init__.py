@@ -1,0 +1,1 @@
+"""`halo-weave bench embedding`: what the reader costs beside the bundled embedder."""
