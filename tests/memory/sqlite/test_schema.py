@@ -18,6 +18,7 @@ RELEASED = (
     "38881970e7679aadca8d79ba8ca9b03a91c62d24b2ab3ed64a3bb42b5ed1c70b",
     "08af1ad6e93a6f012098153f7bb0d79db18cb44625765513933ff7ef4047c3b8",
     "a0e7617081169c9d3db5bcd28b4e5a28de1b2c0511d2124f8df5f7b3db7044e5",
+    "55392f27a2df6a775b6e01e560fb06744decf2989c0eb4fd6238b74d6583eeea",
 )
 """SHA-256 of each released step. Append to it; never change an entry."""
 
