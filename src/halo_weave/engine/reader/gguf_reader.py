@@ -20,8 +20,8 @@ from halo_weave.errors import EngineStopped, EngineUnavailable
 from halo_weave.system.derived_file import find_derived, make_derived
 from halo_weave.system.file_fingerprint import file_fingerprint
 
-FEWEST_FOUND = 0.3
-"""A head whose mean reciprocal rank in the quiz is lower would mislead the search more than help it."""
+FEWEST_FOUND = 0.15
+"""A head whose mean reciprocal rank in the quiz is lower would mislead the search rather than help. Chance: 0.035."""
 _PROBE_VERSION = 1
 """Raise it when the quiz or the choice changes: heads are sought again, and texts are read again."""
 _FILE_PREFIX = "reader-"
