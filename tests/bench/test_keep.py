@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -15,11 +16,13 @@ from halo_weave.config import Settings
 from halo_weave.engine import GenerationSettings, Placed
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.llamacpp.engine import LlamaEngine
+from halo_weave.engine.reader.settings import ReaderSettings
 from halo_weave.errors import InputError
 from halo_weave.records.roles import Role
 from halo_weave.weave.brightness import make_scorer
 from halo_weave.weave.brightness.cumulative import Cumulative
 from halo_weave.weave.brightness.settings import ScorerSettings
+from halo_weave.weave.settings import WeaveSettings
 
 
 def exchanges(count: int, tokens: int) -> list[tuple[Role, int]]:
@@ -137,6 +140,15 @@ def test_parts_of_the_worth_add_up_to_it() -> None:
         assert parts[f"only_{name}"] + parts[f"without_{name}"] == pytest.approx(whole)
 
 
+def test_a_scorer_is_added_to_the_other_parts_of_the_worth_by_its_ranks_alone() -> None:
+    fed = conversation(("user", 5), ("assistant", 9), ("user", 7))
+    added = ranking.added(fed, {"cumulative": np.array([1.0, 2.0, 900.0])})
+    others = ranking.ablated(fed, np.zeros(3))["without_brightness"]
+    for weight in ranking.WEIGHTS:
+        own = added[f"worth_with_{weight:g}_cumulative"] - others
+        assert own == pytest.approx(weight * np.sqrt(1.5) * np.array([-1, 0, 1]))
+
+
 def test_a_conversation_is_fed_in_whole_turns_up_to_the_limit() -> None:
     engine = EchoEngine()
     turns = [Turn("a", str(number), "user" if number % 2 == 0 else "assistant", "word " * 30) for number in range(9)]
@@ -203,7 +215,8 @@ def test_a_whole_run_keeps_what_is_plainly_said_once(tmp_path: Path) -> None:
     assert figures["default"]["kept_at_50"] == 100
     assert set(figures["controls"]) == {"random", "fifo", "length", "user_first"}
     assert figures["controls"]["fifo"]["kept_at_50"] == 0
-    assert "magnitude_v3" in figures["scorers"]
+    assert {"magnitude_v3", "looked_at_mean"} < set(figures["scorers"])
+    assert "worth_with_0.1_looked_at_mean" in figures["added"]
     assert figures["default_ahead_of"]["fifo"]["kept_at_50"] == (100, 100, 100)
     assert figures["questions"] == 1
     (line,) = [json.loads(line) for line in details.read_text().splitlines()]
@@ -212,6 +225,26 @@ def test_a_whole_run_keeps_what_is_plainly_said_once(tmp_path: Path) -> None:
     lines = list(keep_figures.table(figures))
     assert any(line.startswith("worth") and "100.0 [100.0, 100.0]" in line for line in lines)
     assert any(line.startswith("fifo") and "worth is ahead by 0.0 [0.0, 0.0]" in line for line in lines)
+
+
+def test_without_the_model_nothing_is_recorded_and_the_rest_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HALO_HOME", str(tmp_path))
+    data = tmp_path / "data.jsonl"
+    data.write_text("\n".join(json.dumps(row) for row in ROWS))
+    settings = msgspec.structs.replace(Settings(), reader=ReaderSettings(kind="off"))
+    figures = keep.run(settings, data, tokens=512, with_model=False)
+    assert list(figures["scorers"]) == ["worth"]
+    assert figures["default"]["kept_at_50"] == 100
+    assert not (tmp_path / "cache" / "bench-attention").exists()
+    assert not any(line.startswith("added") for line in keep_figures.table(figures))
+
+
+def test_brightness_alone_cannot_be_measured_without_the_model(tmp_path: Path) -> None:
+    settings = msgspec.structs.replace(Settings(), weave=WeaveSettings(keeps_by="brightness"))
+    with pytest.raises(InputError, match="cannot be measured without the model"):
+        keep.run(settings, tmp_path / "data.jsonl", with_model=False)
 
 
 def test_data_whose_evidence_comes_too_late_is_refused(tmp_path: Path) -> None:

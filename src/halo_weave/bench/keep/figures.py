@@ -36,7 +36,9 @@ class KeepOutcome:
         return {share: plots.Estimate(mean, *interval(self.of(name, share))) for share, mean in means.items()}
 
 
-def summary(outcome: KeepOutcome, default: str, scorers: Sequence[str], ablated: Sequence[str]) -> dict[str, Any]:
+def summary(
+    outcome: KeepOutcome, default: str, scorers: Sequence[str], ablated: Sequence[str], added: Sequence[str]
+) -> dict[str, Any]:
     against = [name for name in (*scorers, *CONTROLS) if name != default]
     return {
         "default": {
@@ -47,13 +49,14 @@ def summary(outcome: KeepOutcome, default: str, scorers: Sequence[str], ablated:
         "scorers": {name: outcome.means(name) for name in scorers},
         "controls": {name: outcome.means(name) for name in CONTROLS},
         "ablation": {name: outcome.means(name) for name in ablated},
-        "intervals": {name: outcome.intervals(name) for name in (*scorers, *CONTROLS, *ablated)},
+        "added": {name: outcome.means(name) for name in added},
+        "intervals": {name: outcome.intervals(name) for name in (*scorers, *CONTROLS, *ablated, *added)},
         "default_ahead_of": {
             name: {
                 f"kept_at_{share}": paired_difference(outcome.of(name, share), outcome.of(default, share))
                 for share in SHARES
             }
-            for name in (*against, *ablated)
+            for name in (*against, *ablated, *added)
         },
     }
 
@@ -65,7 +68,7 @@ def table(figures: Mapping[str, Any]) -> Iterator[str]:
         f"{figures['questions']} questions about {figures['conversations']} conversations of up to {figures['tokens']} "
         f"tokens; evidence kept in percent with 95 % intervals, and by how much {default} is ahead"
     )
-    groups = ("scorers", "controls", "ablation")
+    groups = tuple(name for name in ("scorers", "controls", "ablation", "added") if figures[name])
     width = max(len(name) for group in groups for name in figures[group])
     for group in groups:
         yield ""

@@ -2,8 +2,8 @@
 
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,21 +12,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.bench import plots
+from halo_weave.bench.cached_reader import CachedReader
 from halo_weave.bench.conversations import Question, read_conversations
 from halo_weave.bench.keep import life as keep_life
+from halo_weave.bench.keep import looking, ranking
 from halo_weave.bench.keep import plots as keep_plots
-from halo_weave.bench.keep import ranking
 from halo_weave.bench.keep.attention_cache import AttentionCache, Recording
 from halo_weave.bench.keep.feeding import FedConversation, feed_all
 from halo_weave.bench.keep.figures import SHARES, KeepOutcome, summary
+from halo_weave.bench.keep.looking import Looks, looks_of
 from halo_weave.bench.keep.ranking import ChunkValues
 from halo_weave.bench.progress import Progress
 from halo_weave.config import Settings
 from halo_weave.engine.factory import open_engine
+from halo_weave.engine.reader.choice import open_reader
+from halo_weave.engine.reader.protocol import Reader
 from halo_weave.errors import InputError
 from halo_weave.paths import cache_folder
 from halo_weave.weave import pruning
-from halo_weave.weave.brightness import make_scorer
+from halo_weave.weave.brightness import NEW_BRIGHTNESS, make_scorer
 
 CURVE = (10, 20, 25, 30, 40, 50, 60, 70, 80, 90)
 KeptMask = NDArray[np.bool_]
@@ -41,12 +45,21 @@ class KeepQuestion(msgspec.Struct, frozen=True):
 
 
 class MeasuredKeeping(NamedTuple):
-    """The results for a file; `orders` and `ablated` name what was measured besides the controls."""
+    """The results for a file; `orders`, `ablated` and `added` name what was measured besides the controls."""
 
     outcome: KeepOutcome
     orders: tuple[str, ...]
     ablated: tuple[str, ...]
+    added: tuple[str, ...]
     fading: keep_plots.Fading
+
+
+class Recorded(NamedTuple):
+    """How the attention of a conversation is found: while the model writes, and while the reader reads; None if that
+    is left out."""
+
+    writing: Callable[[FedConversation], Recording] | None
+    reading: Callable[[FedConversation], Looks] | None
 
 
 def run(
@@ -56,11 +69,17 @@ def run(
     tokens: int | None = None,
     details: Path | None = None,
     plot: Path | None = None,
+    with_model: bool = True,
     on_progress: Progress = lambda _: None,
 ) -> dict[str, Any]:
-    """Feed up to `tokens` of each conversation (None: the context size in the settings) and return the figures."""
+    """Feed up to `tokens` of each conversation (None: the context size in the settings) and return the figures.
+
+    Unless it is `with_model`, the model reads nothing, and all chunks are equally bright.
+    """
     if plot is not None:
         plots.require_plots(plot)
+    if not with_model and settings.weave.keeps_by == "brightness":
+        raise InputError("weave.keeps_by is brightness, which cannot be measured without the model.")
     conversations = read_conversations(data)
     context_tokens = settings.engine.context_tokens if tokens is None else tokens
     with closing(open_engine(msgspec.structs.replace(settings.engine, context_tokens=context_tokens))) as engine:
@@ -70,7 +89,12 @@ def run(
         if not asked:
             raise InputError(f"No conversation in {data} has evidence within its first {limit} tokens.")
         cache = AttentionCache(cache_folder() / "bench-attention", engine)
-        measured = measure_all(settings, fed, asked, lambda one: cache.recording(one, on_progress), on_progress)
+        with _opened_reader(settings) as reader:
+            recorded = Recorded(
+                (lambda one: cache.recording(one, on_progress)) if with_model else None,
+                None if reader is None else lambda one: looks_of(reader, one),
+            )
+            measured = measure_all(settings, fed, asked, recorded, on_progress)
         on_progress("whole conversations")
         whole = feed_all(engine, conversations, settings.chat.system_prompt, sys.maxsize)
         budget = settings.weave.budget(limit)
@@ -80,11 +104,11 @@ def run(
     if details is not None:
         write_details(details, asked, fed, measured.outcome, (*measured.orders, *ranking.CONTROLS))
     if plot is not None:
-        compared = dict.fromkeys(("magnitude_v3", *ranking.CONTROLS, default))
+        compared = dict.fromkeys((*measured.orders[1:2], *ranking.CONTROLS, default))
         curves = {name: measured.outcome.curve(name) for name in compared}
         plots.save(keep_plots.draw(curves, measured.fading, settings.brightness.scorer), plot)
     return {
-        **summary(measured.outcome, default, measured.orders, measured.ablated),
+        **summary(measured.outcome, default, measured.orders, measured.ablated, measured.added),
         "questions": len(asked),
         "conversations": len({one.conversation for one in asked}),
         "tokens": limit,
@@ -97,33 +121,47 @@ def default_order(settings: Settings) -> str:
     return ranking.WORTH if settings.weave.keeps_by == "worth" else settings.brightness.scorer
 
 
+@contextmanager
+def _opened_reader(settings: Settings) -> Iterator[Reader | None]:
+    if settings.reader.kind == "off":
+        yield None
+        return
+    with closing(CachedReader(open_reader(settings.reader), cache_folder() / "bench-keys.db")) as reader:
+        yield reader
+
+
 def measure_all(
     settings: Settings,
     fed: Sequence[FedConversation],
     asked: Sequence[KeepQuestion],
-    recorded: Callable[[FedConversation], Recording],
+    recorded: Recorded,
     on_progress: Progress = lambda _: None,
 ) -> MeasuredKeeping:
     """Measure conversation by conversation, skipping conversations without questions."""
-    figures = MeasuredKeeping(KeepOutcome(), (), (), keep_plots.Fading())
+    figures = MeasuredKeeping(KeepOutcome(), (), (), (), keep_plots.Fading())
     chance = np.random.default_rng(1)
     for place, conversation in enumerate(fed):
         here = [one for one in asked if one.conversation == place]
         if not here:
             continue
         on_progress(f"conversation {place + 1} of {len(fed)}: {len(conversation.token_ids)} tokens")
-        recording = recorded(conversation)
-        peaks = ranking.scored(settings.brightness, conversation, recording)
-        own = peaks[settings.brightness.scorer]
-        orders = {ranking.WORTH: ranking.worths(conversation, own), **peaks}
-        ablated = ranking.ablated(conversation, own)
-        alone = {name: [order] for name, order in (*orders.items(), *ablated.items())}
+        own = np.full(len(conversation.chunks), NEW_BRIGHTNESS)
+        peaks: dict[str, ChunkValues] = {}
+        if recorded.writing is not None:
+            recording = recorded.writing(conversation)
+            peaks = ranking.scored(settings.brightness, conversation, recording)
+            own = peaks[settings.brightness.scorer]
+            evidence = np.unique(np.concatenate([one.evidence for one in here]))
+            moments = ranking.moments(make_scorer(settings.brightness), conversation, recording)
+            figures.fading.add(moments, evidence, conversation)
+        looked_at = {} if recorded.reading is None else looking.orders(recorded.reading(conversation))
+        scores = {**peaks, **looked_at}
+        orders = {ranking.WORTH: ranking.worths(conversation, own), **scores}
+        ablated, added = ranking.ablated(conversation, own), ranking.added(conversation, scores)
+        alone = {name: [order] for name, order in (*orders.items(), *ablated.items(), *added.items())}
         measure(figures.outcome, conversation, here, alone | ranking.controls(conversation, chance))
         measure_pruned(figures.outcome, conversation, here, orders[default_order(settings)])
-        evidence = np.unique(np.concatenate([one.evidence for one in here]))
-        moments = ranking.moments(make_scorer(settings.brightness), conversation, recording)
-        figures.fading.add(moments, evidence, conversation)
-        figures = figures._replace(orders=tuple(orders), ablated=tuple(ablated))
+        figures = figures._replace(orders=tuple(orders), ablated=tuple(ablated), added=tuple(added))
     return figures
 
 

@@ -1,6 +1,6 @@
 """Orders in which to keep the chunks of a conversation: by scorer, by worth, and by simple controls."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import get_args
 
 import msgspec
@@ -28,6 +28,8 @@ ChunkValues = NDArray[np.float64]
 SHUFFLES = 20
 CONTROLS = ("random", "fifo", "length", "user_first")
 WORTH = "worth"
+WEIGHTS = (0.1, 0.25, 0.5)
+"""Weights with which each scorer is added to the other parts of the worth."""
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -61,6 +63,16 @@ def ablated(fed: FedConversation, peaks: ChunkValues) -> dict[str, ChunkValues]:
 def without(name: str, said: Sequence[WorthInput]) -> ChunkValues:
     """Sum all parts but one. Subtracting one from the total would leave rounding errors that decide between equals."""
     return sum((part(said) for other, part in worth.PARTS.items() if other != name), np.zeros(len(said)))
+
+
+def added(fed: FedConversation, scores: Mapping[str, ChunkValues]) -> dict[str, ChunkValues]:
+    """Return the worth with each scorer in the place of its brightness, by several weights: does one earn a weight?"""
+    others = without("brightness", said_in(fed, np.zeros(len(fed.chunks))))
+    return {
+        f"worth_with_{weight:g}_{name}": others + weight * worth.standing(worth.middle_ranks(values))
+        for name, values in scores.items()
+        for weight in WEIGHTS
+    }
 
 
 def controls(fed: FedConversation, chance: np.random.Generator) -> dict[str, list[ChunkValues]]:

@@ -31,6 +31,11 @@ def add_keep(benches: Any, flags: argparse.ArgumentParser) -> None:
         metavar="N",
         help="tokens of each conversation that the model reads (default: the model's context)",
     )
+    keep.add_argument(
+        "--without-model",
+        action="store_true",
+        help="leave out the scorers of brightness, for which the model must read every conversation",
+    )
     add_details_flag(keep)
     add_plot_flag(keep)
 
@@ -44,6 +49,7 @@ def _keep(settings: "Settings", arguments: argparse.Namespace, notice: Notice) -
         tokens=arguments.tokens,
         details=arguments.details,
         plot=arguments.plot,
+        with_model=not arguments.without_model,
         on_progress=notice,
     )
 
