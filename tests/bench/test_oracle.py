@@ -54,7 +54,9 @@ def test_no_ranking_brings_more_evidence_and_the_best_brings_as_much(
     stream.hold(chunks)
     evidence = {chunks[place].key for place in wanted}
     rankings = itertools.permutations([chunks[place] for place in wanted])
-    reached = [stream.tokens_of(evidence & recall.fill(ranked(ranking), stream, budget)) for ranking in rankings]
+    reached = [
+        stream.tokens_of(evidence & recall.fill_context(ranked(ranking), stream, budget)) for ranking in rankings
+    ]
     assert most_evidence(evidence, stream.dormant, [budget]) == [max(reached)]
 
 

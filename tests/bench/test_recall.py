@@ -71,14 +71,14 @@ def stream(chunks: dict[str, Chunk]) -> recall.ConversationStream:
 def test_a_chunk_brings_the_openings_of_its_question_and_answer(
     chunks: dict[str, Chunk], stream: recall.ConversationStream
 ) -> None:
-    context = recall.fill([hit(chunks["rest"])], stream, 60)
+    context = recall.fill_context([hit(chunks["rest"])], stream, 60)
     assert context == {chunks[name].key for name in ("question", "answer", "rest")}
 
 
 def test_a_group_that_does_not_fit_is_passed_over_for_the_next(
     chunks: dict[str, Chunk], stream: recall.ConversationStream
 ) -> None:
-    assert recall.fill([hit(chunks["rest"]), hit(chunks["other"])], stream, 59) == {chunks["other"].key}
+    assert recall.fill_context([hit(chunks["rest"]), hit(chunks["other"])], stream, 59) == {chunks["other"].key}
 
 
 def test_scores_are_the_share_of_evidence_that_was_found(

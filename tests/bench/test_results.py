@@ -180,6 +180,22 @@ def test_a_section_of_another_page_shows_the_result_that_it_names(folder: Path, 
     assert other.read_text(encoding="utf-8") == text
 
 
+def test_a_section_of_policies_has_evidence_and_reading_in_one_table(folder: Path, tmp_path: Path) -> None:
+    budget = {
+        "fifo": {"evidence": 1.25, "decoded_per_turn": 80, "gap_closed": None},
+        "halo_weave": {"evidence": 77.8, "decoded_per_turn": None, "gap_closed": None},
+    }
+    save(folder, "policies", ["bench", "policies"], {"budgets": {"512": budget, "1024": budget}}, Path("x.jsonl"))
+    readme, other = (tmp_path / "docs" / name for name in ("README.md", "other.md"))
+    readme.write_text(f"{BEGIN}\n{END}\n", encoding="utf-8")
+    other.write_text(section("policies-x"), encoding="utf-8")
+    make(folder, tmp_path / "docs" / "results.md", readme)
+    text = other.read_text(encoding="utf-8")
+    assert "| policy | 512 tokens | 1024 tokens |" in text
+    assert "| a  newest only (FIFO) | 1.25 (80) | 1.25 (80) |" in text
+    assert "| h  Halo Weave | 77.8 (–) | 77.8 (–) |" in text
+
+
 def section(name: str) -> str:
     return f"<!-- figures of {name}: begin -->\nold\n<!-- figures of {name}: end -->\n"
 

@@ -81,13 +81,9 @@ def filled_memory(
     """A memory that holds all conversations as one stream, embedded, read and ready to be asked."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        model = stack.enter_context(closing(Model(load_library(), bundled_model_path(), vocabulary_only=True)))
-        embedder = CachedEmbedder(open_embedder(settings.embedder, on_progress), cache_folder() / "bench-embeddings.db")
-        stack.enter_context(closing(embedder))
+        embedder = stack.enter_context(closing(open_cached_embedder(settings, on_progress)))
         store = stack.enter_context(closing(SqliteStore(folder / "halo.db")))
-        stream = remember_all(store, conversations.turns, model.vocabulary)
-        total = store.stats().chunks
-        Indexer(store, embedder).embed_missing(lambda done: on_progress(f"embedding {done} of {total} chunks"))
+        stream = fill_memory(store, embedder, conversations, on_progress)
         attention = read_all(settings, store, on_progress, without)
         if attention is not None:
             stack.enter_context(closing(attention))
@@ -97,6 +93,17 @@ def filled_memory(
         search.search(conversations.turns[0].text)
         store.wait_until_indexed()
         yield FilledMemory(search, embedder, stream)
+
+
+def fill_memory(
+    store: SqliteStore, embedder: "CachedEmbedder", conversations: Conversations, on_progress: Progress
+) -> "ConversationStream":
+    """Write all conversations into an empty memory and embed them."""
+    with closing(Model(load_library(), bundled_model_path(), vocabulary_only=True)) as model:
+        stream = remember_all(store, conversations.turns, model.vocabulary)
+    total = store.stats().chunks
+    Indexer(store, embedder).embed_missing(lambda done: on_progress(f"embedding {done} of {total} chunks"))
+    return stream
 
 
 def read_all(
@@ -233,7 +240,7 @@ def score(hits: Sequence[Hit], evidence: set[int], stream: ConversationStream) -
     wanted = {key for turn in evidence for key in stream.chunks_of_turn[turn]}
     weight = stream.tokens_of(wanted)
     for budget in BUDGETS:
-        found[f"evidence_at_{budget}"] = 100 * stream.tokens_of(wanted & fill(hits, stream, budget)) / weight
+        found[f"evidence_at_{budget}"] = 100 * stream.tokens_of(wanted & fill_context(hits, stream, budget)) / weight
     return found
 
 
@@ -245,12 +252,16 @@ def oracle(evidence: set[int], stream: ConversationStream) -> dict[str, float]:
     return {f"oracle_at_{budget}": 100 * tokens / weight for budget, tokens in zip(BUDGETS, most, strict=True)}
 
 
-def fill(hits: Sequence[Hit], stream: ConversationStream, budget: int) -> set[ChunkKey]:
+def fill_context(hits: Sequence[Hit], stream: ConversationStream, budget: int) -> set[ChunkKey]:
     """Return what would be resurrected into an empty context, not counting the template's tokens around turns."""
     candidates = [Candidate(hit.chunk.key, hit.score) for hit in hits]
     starting = StartingBrightness("fixed", mean=0)
     plan = resurrection.plan(candidates, (), stream.dormant, budget=budget, starting=starting)
     return {revival.key for revival in plan.revivals}
+
+
+def open_cached_embedder(settings: Settings, on_progress: Progress) -> "CachedEmbedder":
+    return CachedEmbedder(open_embedder(settings.embedder, on_progress), cache_folder() / "bench-embeddings.db")
 
 
 class CachedEmbedder:

@@ -6,7 +6,7 @@ file as much as its messages. What the numbers are worth is measured by cross-va
 question and message is judged by numbers that were fitted without it, and without all others of its conversation.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -130,20 +130,22 @@ def _needs(example: Example, model: NeedModel) -> dict[ChunkKey, float]:
 def _worth(judged: Sequence[tuple[Example, dict[ChunkKey, float]]], floor: float) -> dict[str, float]:
     """What returns within the budget, best first: evidence in percent, and tokens."""
     returned = [(one, _returned(one, needs, floor)) for one, needs in judged]
-    tokens = {one: sum(hit.chunk.token_count for hit in hits) for one, (_, hits) in enumerate(returned)}
-    questions = [place for place, (one, _) in enumerate(returned) if one.is_question]
-    ordinary = [place for place, (one, _) in enumerate(returned) if not one.is_question]
+    for_questions = [(one, hits) for one, hits in returned if one.is_question]
+    for_nothing = [_tokens(hits) for one, hits in returned if not one.is_question]
     evidence = [
-        sum(hit.chunk.token_count for hit in hits if hit.chunk.key in one.evidence) / one.evidence_tokens
-        for one, hits in returned
-        if one.is_question
+        _tokens(hit for hit in hits if hit.chunk.key in one.evidence) / one.evidence_tokens
+        for one, hits in for_questions
     ]
     return {
         f"evidence_at_{BUDGET}": 100 * float(np.mean(evidence)),
-        "tokens_for_questions": float(np.mean([tokens[place] for place in questions])),
-        "tokens_for_nothing": float(np.mean([tokens[place] for place in ordinary])),
-        "silent_share": float(np.mean([tokens[place] == 0 for place in ordinary])),
+        "tokens_for_questions": float(np.mean([_tokens(hits) for _, hits in for_questions])),
+        "tokens_for_nothing": float(np.mean(for_nothing)),
+        "silent_share": float(np.mean([tokens == 0 for tokens in for_nothing])),
     }
+
+
+def _tokens(hits: Iterable[Hit]) -> int:
+    return sum(hit.chunk.token_count for hit in hits)
 
 
 def _returned(example: Example, needs: Mapping[ChunkKey, float], floor: float) -> list[Hit]:

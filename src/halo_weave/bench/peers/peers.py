@@ -22,17 +22,20 @@ from halo_weave.bench.peers.processes import Questions, measure, measure_word_in
 from halo_weave.bench.peers.registry import PEERS, is_installed
 from halo_weave.bench.peers.word_indexes import WORD_INDEXES
 from halo_weave.bench.progress import Progress
-from halo_weave.bench.recall import CachedEmbedder, ConversationStream, evidence_of, remember_all, score
+from halo_weave.bench.recall import (
+    CachedEmbedder,
+    ConversationStream,
+    evidence_of,
+    fill_memory,
+    open_cached_embedder,
+    score,
+)
 from halo_weave.bench.scale.made_up_memory import made_up_memory
 from halo_weave.config import Settings
-from halo_weave.engine.llamacpp.library import load_library
-from halo_weave.engine.llamacpp.model import Model
 from halo_weave.errors import InputError
-from halo_weave.memory.embedders.embedder import open_embedder
-from halo_weave.memory.embedding.indexing import Indexer
 from halo_weave.memory.search.search import Hit
 from halo_weave.memory.sqlite.store import SqliteStore
-from halo_weave.paths import bundled_model_path, cache_folder
+from halo_weave.paths import cache_folder
 from halo_weave.records.chunks import Chunk
 from halo_weave.session.turn.recalling import FOUND_AT_MOST
 
@@ -70,8 +73,7 @@ def run(
         on_progress(f"Not installed and left out: {left_out}; `{_INSTALL}` installs them.")
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="halo-bench-")))
-        embedder = CachedEmbedder(open_embedder(settings.embedder, on_progress), cache_folder() / "bench-embeddings.db")
-        stack.enter_context(closing(embedder))
+        embedder = stack.enter_context(closing(open_cached_embedder(settings, on_progress)))
         data_set = _remembered(folder / "halo.db", data, settings, embedder, on_progress)
         measured = _all_measured(peers, data_set.questions, on_progress)
         scores = {name: _scores(one.found, data_set) for name, one in measured.items()}
@@ -100,11 +102,8 @@ def _remembered(
     database: Path, data: Path, settings: Settings, embedder: CachedEmbedder, on_progress: Progress
 ) -> _DataSet:
     conversations = read_conversations(data)
-    model = Model(load_library(), bundled_model_path(), vocabulary_only=True)
-    with closing(model), closing(SqliteStore(database)) as store:
-        stream = remember_all(store, conversations.turns, model.vocabulary)
-        total = store.stats().chunks
-        Indexer(store, embedder).embed_missing(lambda done: on_progress(f"embedding {done} of {total} chunks"))
+    with closing(SqliteStore(database)) as store:
+        stream = fill_memory(store, embedder, conversations, on_progress)
         chunks = _chunks_by_id(store)
     asked = [(one, set(evidence_of(one, stream).values())) for one in conversations.questions]
     asked = [(one, evidence) for one, evidence in asked if evidence]

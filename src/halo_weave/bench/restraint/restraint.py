@@ -16,18 +16,13 @@ import numpy as np
 
 from halo_weave.bench.conversations import read_conversations
 from halo_weave.bench.progress import Progress
-from halo_weave.bench.recall import CachedEmbedder, read_all, remember_all
+from halo_weave.bench.recall import fill_memory, open_cached_embedder, read_all
 from halo_weave.bench.restraint.messages import MESSAGES
 from halo_weave.config import Settings
 from halo_weave.engine.factory import open_engine
-from halo_weave.engine.llamacpp.library import load_library
-from halo_weave.engine.llamacpp.model import Model
 from halo_weave.engine.protocol import Engine, GenerationSettings
-from halo_weave.memory.embedders.embedder import open_embedder
-from halo_weave.memory.embedding.indexing import Indexer
 from halo_weave.memory.memory import open_memory
 from halo_weave.memory.sqlite.store import SqliteStore
-from halo_weave.paths import bundled_model_path, cache_folder
 from halo_weave.session.hub import Hub
 from halo_weave.session.settings import WindowSettings
 from halo_weave.session.turn.recalling import plan_context
@@ -68,14 +63,11 @@ def run(settings: Settings, data: Path, repeats: int, notify: Progress) -> dict[
 def _fill(folder: Path, settings: Settings, data: Path, notify: Progress) -> int:
     folder.mkdir()
     conversations = read_conversations(data)
-    with ExitStack() as stack:
-        model = stack.enter_context(closing(Model(load_library(), bundled_model_path(), vocabulary_only=True)))
-        embedder = CachedEmbedder(open_embedder(settings.embedder, notify), cache_folder() / "bench-embeddings.db")
-        stack.enter_context(closing(embedder))
-        store = stack.enter_context(closing(SqliteStore(folder / _DATABASE)))
-        remember_all(store, conversations.turns, model.vocabulary)
-        total = store.stats().chunks
-        Indexer(store, embedder).embed_missing(lambda done: notify(f"embedding {done} of {total} chunks"))
+    with (
+        closing(open_cached_embedder(settings, notify)) as embedder,
+        closing(SqliteStore(folder / _DATABASE)) as store,
+    ):
+        fill_memory(store, embedder, conversations, notify)
         store.serve_embedder(embedder.name)  # otherwise the search would go by words alone
         if attention := read_all(settings, store, notify):
             attention.close()

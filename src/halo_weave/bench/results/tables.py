@@ -28,8 +28,14 @@ def tables_of(bench: str, figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def summary_of(bench: str, figures: Mapping[str, Any]) -> str:
-    """Return what another page shows of a result: the table that compares peers, or else everything."""
-    lines = _peers(figures) if bench == "peers" else tables_of(bench, figures)
+    """Return what another page shows of a result: one table that compares peers or policies, or else everything."""
+    match bench:
+        case "peers":
+            lines = _peers(figures)
+        case "policies":
+            lines = _policies_in_one(figures)
+        case _:
+            lines = tables_of(bench, figures)
     return "\n".join(lines).strip("\n")
 
 
@@ -111,6 +117,18 @@ def _policies(figures: Mapping[str, Any]) -> Iterator[str]:
                 + ", ".join(f"{share}: {in_words(one['evidence'], one['interval'])}" for share, one in shares.items())
                 + ".",
             )
+
+
+def _policies_in_one(figures: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a row per policy and a column per budget, each cell with the evidence and the tokens read per turn."""
+    budgets = figures["budgets"]
+    names = dict.fromkeys(name for policies in budgets.values() for name in policies)
+    rows = []
+    for name in names:
+        ours = (policies[name] for policies in budgets.values() if name in policies)
+        cells = (f"{in_words(one['evidence'])} ({in_words(one['decoded_per_turn'])})" for one in ours)
+        rows.append((TITLES.get(name, name), *cells))
+    yield from _table(("policy", *(f"{budget} tokens" for budget in budgets)), rows)
 
 
 def _table(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:

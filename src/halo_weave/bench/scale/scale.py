@@ -15,12 +15,12 @@ import msgspec
 import numpy as np
 
 from halo_weave.bench.progress import Progress
-from halo_weave.bench.recall import CachedEmbedder
+from halo_weave.bench.recall import open_cached_embedder
 from halo_weave.bench.scale.made_up_memory import MadeUpMemory, made_up_memory
 from halo_weave.bench.scale.tasks import READY, ReserveFigures, ReserveTask, SearchFigures, SearchTask
 from halo_weave.config import Settings
 from halo_weave.errors import InputError
-from halo_weave.memory.embedders.embedder import EmbedderSettings, open_embedder
+from halo_weave.memory.embedders.embedder import EmbedderSettings
 from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.memory.store.protocol import Store
 from halo_weave.memory.vectors.index import EXACT_UP_TO_CHUNKS
@@ -39,8 +39,7 @@ def run(
     settings: Settings, sizes: Sequence[int] = SIZES, on_progress: Progress = lambda _: None
 ) -> dict[str, dict[str, Any]]:
     cache = cache_folder()
-    embedder = CachedEmbedder(open_embedder(settings.embedder, on_progress), cache / "bench-embeddings.db")
-    with closing(embedder):
+    with closing(open_cached_embedder(settings, on_progress)) as embedder:
         memories = {size: made_up_memory(cache / "bench-scale", size, embedder, on_progress) for size in sizes}
     return {
         str(size): measure(memory, settings.embedder, embedder.name, on_progress) for size, memory in memories.items()
