@@ -41,7 +41,7 @@ def test_a_quiz_about_a_conversation_asks_what_its_turns_answer(tmp_path: Path) 
 
 
 def test_the_best_heads_of_both_are_listed_and_compared() -> None:
-    ranked = [RankedHead(LookingHead(layer, 0, 0, 1.0), 0.9 - layer / 10) for layer in range(3)]
+    ranked = [RankedHead(LookingHead(layer, 0, 0, (), 1.0), 0.9 - layer / 10) for layer in range(3)]
     figures = heads.figures(ranked, {"0.0": 0.1, "1.0": 0.2, "2.0": 0.3})
     assert figures["chosen"] == "0.0"
     assert figures["rank_of_chosen_on_data"] == 3

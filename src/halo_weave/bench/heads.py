@@ -17,8 +17,8 @@ from halo_weave.bench.progress import Progress
 from halo_weave.config import Settings
 from halo_weave.engine.llamacpp.library import load_library
 from halo_weave.engine.llamacpp.model import Model
+from halo_weave.engine.reader.bundled_head import BUNDLED_HEAD
 from halo_weave.engine.reader.head_ranking import RankedHead, chosen_head
-from halo_weave.engine.reader.looking_head import BUNDLED_HEAD
 from halo_weave.engine.reader.lower_half import LowerHalf, lower_half
 from halo_weave.engine.reader.made_up_quiz import made_up_quiz
 from halo_weave.engine.reader.probe import rank_heads
@@ -58,7 +58,8 @@ def figures(ranked: Sequence[RankedHead], on_data: Mapping[str, float]) -> dict[
     found: dict[str, Any] = {
         "chosen": str(chosen.head),
         "reciprocal_rank": chosen.reciprocal_rank,
-        "largest_key": chosen.head.largest_key,
+        "key_mean": chosen.head.key_mean,
+        "key_deviation": chosen.head.key_deviation,
         "rank_of_bundled_head": _rank(str(BUNDLED_HEAD), names),
         "heads": {
             name: {"made_up": ranked[names.index(name)].reciprocal_rank} | ({"data": on_data[name]} if on_data else {})

@@ -10,7 +10,7 @@ from halo_weave.engine.reader.looking_head import LookingHead
 
 
 def ranked(layer: int, head: int, reciprocal_rank: float) -> RankedHead:
-    return RankedHead(LookingHead(layer, head, 0, 1.0), reciprocal_rank)
+    return RankedHead(LookingHead(layer, head, 0, (), 1.0), reciprocal_rank)
 
 
 def test_a_question_counts_with_its_best_answer() -> None:

@@ -49,7 +49,7 @@ class WordReader:
     name, key_values = "words", 4
 
     def read(self, texts: Sequence[str], before: str = "") -> list[Keys]:
-        return [np.full((len(text.split()), self.key_values), len(before) % 100, dtype=np.int8) for text in texts]
+        return [np.full((len(text.split()), self.key_values), len(before) % 8, dtype=np.int8) for text in texts]
 
     def look(self, question: str) -> Look:
         return Look((question,), np.ones((1, self.key_values), dtype=np.float32), np.ones(1, dtype=np.float32))
@@ -89,7 +89,7 @@ def keys_in(path: Path, ids: list[int]) -> dict[int, Keys]:
 def test_a_hit_says_how_strongly_it_is_looked_at_and_at_which_words(memory: Memory) -> None:
     memory.embed_later(written(memory, *SAID))
     assert memory.settle() == []
-    question = "What is the name of the dog?"
+    question = "What is the dog called?"
     (best, *_) = memory.with_words(memory.search(question), question)
     assert "Biscuit" in best.chunk.text
     assert best.attention_rank == 1

@@ -22,8 +22,8 @@ from halo_weave.system.file_fingerprint import file_fingerprint
 
 FEWEST_FOUND = 0.15
 """A head whose mean reciprocal rank in the quiz is lower would mislead the search rather than help. Chance: 0.035."""
-_PROBE_VERSION = 1
-"""Raise it when the quiz or the choice changes: heads are sought again, and texts are read again."""
+_PROBE_VERSION = 2
+"""Raise it when the quiz, the choice or the keys change: heads are sought again, and texts are read again."""
 _FILE_PREFIX = "reader-"
 
 
@@ -59,7 +59,7 @@ def open_gguf_reader(
     if probed.head is None or probed.frame is None:
         raise EngineUnavailable(probed.problem)
     path = _cut(source, cache, f"{_FILE_PREFIX}{fingerprint}.{probed.head.layer + 1}-layers", probed.head.layer + 1)
-    name = f"{path.stem}:{probed.head}:{probed.head.largest_key:g}:v{probed.version}"
+    name = f"{path.stem}:{probed.head}:v{probed.version}"
     return LlamaReader(path, name, probed.head, probed.frame)
 
 

@@ -14,10 +14,11 @@ import numpy as np
 from halo_weave.engine.llamacpp.library import default_threads, load_library
 from halo_weave.engine.llamacpp.model import Model
 from halo_weave.engine.llamacpp.projections import Projected
+from halo_weave.engine.reader.bundled_head import BUNDLED_HEAD
 from halo_weave.engine.reader.cut_model import write_lower_layers
 from halo_weave.engine.reader.layer_computation import LayerComputation
-from halo_weave.engine.reader.looking_head import BUNDLED_HEAD, LookingHead
-from halo_weave.engine.reader.protocol import CONTEXT_TOKENS, Keys, Look
+from halo_weave.engine.reader.looking_head import LookingHead
+from halo_weave.engine.reader.protocol import CONTEXT_TOKENS, LARGEST_VALUE, SMALLEST_VALUE, Keys, Look
 from halo_weave.engine.reader.reading_frame import BUNDLED_FRAME, ReadingFrame
 from halo_weave.engine.reader.similarity import words_that_count
 from halo_weave.errors import EngineUnavailable
@@ -29,9 +30,11 @@ BLOCK_TOKENS = 768
 _LONGEST_QUESTION = 256
 EMPTY_QUESTION = "N/A"
 """What every question looks at is what this one looks at."""
-_LARGEST = 127
-"""The stored value that stands for the looking head's `largest_key`."""
-_FORMAT_VERSION = 1
+_DEVIATIONS = 3.5
+"""A value of a key that is further from its mean, in standard deviations, is stored as if it were this far."""
+_FILE_VERSION = 1
+_KEYS_VERSION = 2
+"""Raise it when keys are made in another way: texts are read again."""
 
 
 class LlamaReader:
@@ -49,7 +52,8 @@ class LlamaReader:
             self._model = Model(load_library(), path, gpu_layers=0)
             opened.callback(self._model.close)
             self._size = self._model.head_size
-            self._scale = head.largest_key / _LARGEST
+            self._mean = np.array(head.key_mean, dtype=np.float32)
+            self._step = _DEVIATIONS * head.key_deviation / -SMALLEST_VALUE
             self._opening, self._ending = (self._ids(text, special=True) for text in (frame.opening, frame.ending))
             self._newline = self._ids("\n")
             framed = len(self._opening) + len(self._ending)
@@ -93,7 +97,7 @@ class LlamaReader:
                 return Look((), np.empty((0, self._size), dtype=np.float32), np.empty(0, dtype=np.float32))
             found = self._raw_queries([token.id for token in tokens], with_ending=False) - self._empty
         chosen, weights = words_that_count(found)
-        scale = self._scale / np.sqrt(self._size)
+        scale = self._step / np.sqrt(self._size)
         return Look(tuple(tokens[place].text for place in chosen), (found[chosen] * scale).astype(np.float32), weights)
 
     def close(self) -> None:
@@ -112,7 +116,8 @@ class LlamaReader:
                 self._require_open()
                 self.tokens_read += len(block)
                 found = self._head_of(self._text.run(block, "keys"), self._head.key_head)[len(self._opening) + before :]
-            parts.append(np.clip(np.rint(found / self._scale), -_LARGEST, _LARGEST).astype(np.int8))
+            steps = np.floor((found - self._mean) / self._step)
+            parts.append(np.clip(steps, SMALLEST_VALUE, LARGEST_VALUE).astype(np.int8))
         return np.concatenate(parts) if parts else np.empty((0, self._size), dtype=np.int8)
 
     def _raw_queries(self, ids: list[int], *, with_ending: bool) -> Projected:
@@ -142,7 +147,7 @@ def reading_threads() -> int:
 def open_bundled_reader(source: Path, cache: Path, on_progress: LoadingNotice | None = None) -> LlamaReader:
     """Open the reader made from the bundled model; writes its file into `cache` if no intact one is there."""
     layers = BUNDLED_HEAD.layer + 1
-    name = f"{source.stem.lower()}.{layers}-layers.v{_FORMAT_VERSION}"
+    name = f"{source.stem.lower()}.{layers}-layers.v{_FILE_VERSION}"
     path = find_derived(cache, name)
     if path is None:
         if on_progress is not None:
@@ -151,4 +156,4 @@ def open_bundled_reader(source: Path, cache: Path, on_progress: LoadingNotice | 
             path = make_derived(cache, name, lambda target: write_lower_layers(source, target, layers))
         except (OSError, KeyError, ValueError) as error:
             raise EngineUnavailable(f"The reader could not be prepared in {cache}: {error}.") from error
-    return LlamaReader(path, f"{path.stem}:{BUNDLED_HEAD.layer}.{BUNDLED_HEAD.head}", BUNDLED_HEAD, BUNDLED_FRAME)
+    return LlamaReader(path, f"{path.stem}:{BUNDLED_HEAD}:v{_KEYS_VERSION}", BUNDLED_HEAD, BUNDLED_FRAME)

@@ -23,8 +23,6 @@ from halo_weave.engine.reader.quiz import Quiz
 from halo_weave.engine.reader.reading_frame import ReadingFrame
 from halo_weave.engine.reader.similarity import WORDS_USED, Floats, largest_in_passages, words_that_count
 
-_CUT_OFF = 0.9999
-"""The share of a head's key values that are stored without being cut off."""
 _LONGEST_QUESTION = 256
 _QUESTIONS_PER_NOTICE = 20
 ProbeProgress = Callable[[str], None]
@@ -57,7 +55,8 @@ class _LayerQuiz:
         self._queries = np.zeros((heads, questions, WORDS_USED, size), dtype=np.float32)
         self._weights = np.zeros((heads, questions, WORDS_USED), dtype=np.float32)
         self._attention: list[Floats] = []
-        self._cut_offs: list[Floats] = []
+        self._keys = 0
+        self._key_sums = self._key_squares = np.zeros(())
 
     def add_question(self, number: int, found: Floats) -> None:
         """Add a question's calibrated queries: [words, heads, size]."""
@@ -75,15 +74,20 @@ class _LayerQuiz:
             largest = largest_in_passages(self._queries[head].reshape(-1, size), own, starts)
             attention[head] = np.einsum("qwp,qw->qp", largest.reshape(questions, words, -1), self._weights[head])
         self._attention.append(attention)
-        self._cut_offs.append(np.quantile(np.abs(keys), _CUT_OFF, axis=(0, 2)).astype(np.float32))
+        self._keys += len(keys)
+        self._key_sums = self._key_sums + keys.sum(axis=0, dtype=np.float64)
+        self._key_squares = self._key_squares + np.square(keys, dtype=np.float64).sum(axis=0)
 
     def ranked(self, layer: int, answers: Sequence[frozenset[int]]) -> Iterator[RankedHead]:
         if not self._attention:
             return
-        attention, cut_offs = np.concatenate(self._attention, axis=2), np.median(self._cut_offs, axis=0)
+        attention = np.concatenate(self._attention, axis=2)
+        means = self._key_sums / self._keys
+        deviations = np.sqrt(np.maximum(self._key_squares / self._keys - means**2, 0)).mean(axis=1)
         for head, own in enumerate(attention):
-            key_head = head * len(cut_offs) // len(attention)
-            found = LookingHead(layer, head, key_head, largest_key=float(f"{cut_offs[key_head]:.2g}"))
+            key_head = head * len(means) // len(attention)
+            mean = tuple(round(value, 2) for value in means[key_head].tolist())
+            found = LookingHead(layer, head, key_head, mean, key_deviation=float(f"{deviations[key_head]:.3g}"))
             yield RankedHead(found, float(reciprocal_ranks(own, answers).mean()))
 
 

@@ -7,7 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 Keys = NDArray[np.int8]
-"""Shape [tokens, values of a key]."""
+"""Shape [tokens, values of a key]. The values are small, so that two of them can be stored in a byte."""
+
+SMALLEST_VALUE, LARGEST_VALUE = -8, 7
 
 CONTEXT_TOKENS = 256
 """Text before a block that is read with it."""
@@ -16,7 +18,8 @@ CONTEXT_TOKENS = 256
 class Look(NamedTuple):
     """What a question looks for: a query for each of its words that count, and their weights, which add up to 1.
 
-    `queries` are scaled so that their product with stored keys is the head's attention before the softmax.
+    `queries` are scaled so that their product with stored keys is the head's attention before the softmax, apart from
+    a number that is the same for all keys.
     """
 
     words: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The reader's keys of chunks in the SQLite memory: one row per chunk, for one reader."""
+"""The reader's keys of chunks in the SQLite memory: one row per chunk, for one reader. Each byte has two values."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -14,6 +14,8 @@ from halo_weave.memory.sqlite.table import Table
 from halo_weave.memory.sqlite.vectors import may_be_indexed
 
 TokenKeys = NDArray[np.int8]
+_OFFSET = 8
+"""Added to a value, so that it is never negative."""
 
 
 class SqliteTokenKeys:
@@ -30,7 +32,7 @@ class SqliteTokenKeys:
             if not all(may_be_indexed(connection, chunk_id, as_of) for chunk_id in read):
                 return []
             kept = [chunk_id for chunk_id in keys if may_be_indexed(connection, chunk_id, as_of)]
-            rows = [(chunk_id, reader, keys[chunk_id].tobytes()) for chunk_id in kept]
+            rows = [(chunk_id, reader, _packed(keys[chunk_id])) for chunk_id in kept]
             connection.executemany(
                 "INSERT OR REPLACE INTO token_keys VALUES (?, ?, ?, ?)", ((*row, checksum(row)) for row in rows)
             )
@@ -44,11 +46,10 @@ class SqliteTokenKeys:
         )
         with self._database.reading() as connection:
             rows = connection.execute(query, (reader, msgspec.json.encode(list(ids)).decode())).fetchall()
-        return {
-            row[0]: np.frombuffer(row[2], dtype=np.int8).reshape(-1, values)
-            for row in rows
-            if checksum(row[:3]) == row[3] and len(row[2]) % values == 0
-        }
+        sound = [row for row in rows if checksum(row[:3]) == row[3] and 2 * len(row[2]) % values == 0]
+        unpacked = _unpacked(b"".join(row[2] for row in sound)).reshape(-1, values)
+        ends = np.cumsum([2 * len(row[2]) // values for row in sound]).tolist()
+        return {row[0]: unpacked[start:end] for row, start, end in zip(sound, [0, *ends], ends, strict=False)}
 
     def ids_without_keys(self, reader: str, after: int = 0, limit: int = 1000) -> list[int]:
         query = (
@@ -57,6 +58,20 @@ class SqliteTokenKeys:
         )
         with self._database.reading() as connection:
             return [chunk_id for (chunk_id,) in connection.execute(query, (after, reader, limit))]
+
+
+def _packed(keys: TokenKeys) -> bytes:
+    """Join each pair of values, the first of them in the lower half of the byte."""
+    halves = (keys.reshape(-1, 2) + _OFFSET).astype(np.uint8)
+    return (halves[:, 0] | halves[:, 1] << 4).tobytes()
+
+
+def _unpacked(data: bytes) -> TokenKeys:
+    pairs = np.frombuffer(data, dtype=np.uint8)
+    values = np.empty((len(pairs), 2), dtype=np.int8)
+    values[:, 0], values[:, 1] = pairs & 15, pairs >> 4
+    values -= _OFFSET
+    return values.reshape(-1)
 
 
 def _require_sound_keys(row: tuple[Any, ...]) -> None:

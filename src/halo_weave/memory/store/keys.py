@@ -11,7 +11,9 @@ READ_REACH = 47
 
 
 class KeyStore(Protocol):
-    """A chunk that is deleted, undeleted or merged loses its keys, and so do the `READ_REACH` chunks after it, in the
+    """Keys have an even number of values from −8 to 7, which need four bits each.
+
+    A chunk that is deleted, undeleted or merged loses its keys, and so do the `READ_REACH` chunks after it, in the
     same transaction."""
 
     def put_keys(
