@@ -50,11 +50,20 @@ def planned(
     *,
     budget: int,
     fixed: int = 0,
+    most_read: int = 0,
     floor: float = 0.0,
     price: float = 0.01,
 ) -> ContextPlan:
     return composing.plan(
-        list(chunks), list(candidates), memory, budget=budget, fixed=fixed, floor=floor, price=price, starting=STARTING
+        list(chunks),
+        list(candidates),
+        memory,
+        budget=budget,
+        fixed=fixed,
+        most_read=most_read,
+        floor=floor,
+        price=price,
+        starting=STARTING,
     )
 
 
@@ -104,6 +113,15 @@ def test_nothing_below_the_floor_returns_even_if_it_costs_nothing() -> None:
     memory = dormant(user(1), user(3), is_kept=True)
     plan = planned([], [found(user(1), 0.1), found(user(3), 0.3)], memory, budget=50, floor=0.2)
     assert returning(plan) == [user(3)]
+
+
+def test_no_more_is_read_than_the_limit_says_and_copies_do_not_count() -> None:
+    memory = {**dormant(user(1), user(3), user(5)), **dormant(user(7), tokens=99, is_kept=True)}
+    wanted = [found(user(1), 0.4), found(user(3), 0.3), found(user(5), 0.2), found(user(7), 0.1)]
+    plan = planned([], wanted, memory, budget=500, most_read=25)
+    assert returning(plan) == [user(1), user(3), user(7)]
+    assert (plan.read_tokens, plan.returned_tokens) == (20, 119)
+    assert [(skipped.key, skipped.needed, skipped.left) for skipped in plan.skipped] == [(user(5), 10, 5)]
 
 
 def test_what_is_likelier_to_be_needed_returns_first_and_its_anchors_with_it() -> None:
@@ -209,6 +227,14 @@ def test_the_budget_is_never_exceeded_or_it_is_told_what_holds_it(case: Case, bu
     if plan.held_by is not None:
         held = plan.held_by
         assert held.fixed + held.current + held.pinned + held.anchors == plan.total_after
+
+
+@given(st.data())
+def test_a_plan_never_reads_more_than_the_limit(data: st.DataObject) -> None:
+    case, budget, most_read = data.draw(cases()), data.draw(budgets), data.draw(st.integers(1, 40))
+    plan = planned(case.chunks, case.candidates, case.memory, budget=budget, most_read=most_read)
+    assert plan.read_tokens <= most_read
+    assert plan.read_tokens == sum(case.memory[key].tokens for key in returning(plan) if not case.memory[key].is_kept)
 
 
 @given(cases(), budgets, fixed_tokens)

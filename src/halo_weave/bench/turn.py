@@ -1,21 +1,32 @@
-"""`halo-weave bench turn`: the cost of a turn beyond the model's own work, with a large memory."""
+"""`halo-weave bench turn`: the cost of a turn beyond the model's own work.
+
+The memory is large and made up, and the messages need nothing from it; or it holds real conversations, and the messages
+are questions about them. Then text returns, and it shows how much of it leaves again soon.
+"""
 
 import shutil
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 import msgspec
 
 from halo_weave import paths
+from halo_weave.bench.conversations import Conversations, read_conversations
+from halo_weave.bench.policies.policies import spread
 from halo_weave.bench.progress import Progress
+from halo_weave.bench.recall import fill_memory, open_cached_embedder, read_all
 from halo_weave.bench.scale.made_up_memory import DATABASE, made_up_memory
 from halo_weave.config import Settings
 from halo_weave.engine.factory import open_engine
 from halo_weave.engine.protocol import GenerationSettings
+from halo_weave.errors import InputError
 from halo_weave.memory.embedders.embedder import open_embedder
 from halo_weave.memory.memory import open_memory
+from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.session.hub import Hub
 from halo_weave.session.settings import WindowSettings
 from halo_weave.session.turn.turn import send
@@ -51,6 +62,7 @@ class TurnBenchFigures(msgspec.Struct, frozen=True):
     reply_s: float
     after_reply_s: float
     resurrected_tokens: float
+    returned_chunks: int
     thrash_share: float
     malformed_attention: int
 
@@ -81,29 +93,64 @@ class ReturnTracker:
         return self.left_soon / self.returned if self.returned else 0.0
 
 
-def run(settings: Settings, turns: int, notify: Progress, chunks: int) -> TurnBenchFigures:
+class _Talk(NamedTuple):
+    """How many chunks the memory has, what to say, and the settings of the window."""
+
+    chunks: int
+    messages: Sequence[str]
+    settings: WindowSettings
+
+
+def run(settings: Settings, turns: int, notify: Progress, chunks: int, data: Path | None = None) -> TurnBenchFigures:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="halo-bench-")))
-        _copy_memory(folder, settings, chunks, notify)
+        if data is None:
+            _copy_memory(folder, settings, chunks, notify)
+            talk = _Talk(chunks, [_story(number) for number in range(turns + 1)], _WINDOW)
+        else:
+            talk = _about_conversations(folder, settings, read_conversations(data), turns + 1, notify)
         engine = stack.enter_context(closing(open_engine(settings.engine)))
         memory = stack.enter_context(
             closing(open_memory(folder / DATABASE, settings.embedder, settings.search, settings.reader))
         )
-        hub = Hub(engine, memory, _WINDOW, ChunkSizes(settings.memory.chunk_min_tokens, 0))
+        hub = Hub(engine, memory, talk.settings, ChunkSizes(settings.memory.chunk_min_tokens, 0))
         stack.enter_context(closing(hub))
         window = hub.open("bench")
         measured: list[Figures] = []
         returns = ReturnTracker()
         window.log.listen(returns.note)
-        for number in range(turns + 1):
+        for number, message in enumerate(talk.messages):
             returns.begin_turn()
-            subject = _SUBJECTS[number % len(_SUBJECTS)]
-            reply = send(window, f"Write a long and detailed story of at least ten paragraphs about {subject}.")
+            reply = send(window, message)
             memory.settle()
             notify(f"turn {number} of {turns}: {reply.figures.generated} tokens in {reply.figures.reply_s:.1f} s")
             if number:  # the first one opens the embedder and the index files
                 measured.append(reply.figures)
-    return summary(measured, chunks, returns.thrash_share)
+    return summary(measured, talk.chunks, returns)
+
+
+def _story(number: int) -> str:
+    return f"Write a long and detailed story of at least ten paragraphs about {_SUBJECTS[number % len(_SUBJECTS)]}."
+
+
+def _about_conversations(
+    folder: Path, settings: Settings, conversations: Conversations, messages: int, notify: Progress
+) -> _Talk:
+    """Fill a memory with conversations, and ask questions that are spread evenly over them."""
+    if not conversations.questions:
+        raise InputError("The file of conversations has no questions.")
+    with (
+        closing(open_cached_embedder(settings, notify)) as embedder,
+        closing(SqliteStore(folder / DATABASE)) as store,
+    ):
+        fill_memory(store, embedder, conversations, notify)
+        attention = read_all(settings, store, notify)
+        if attention is not None:
+            attention.close()
+        chunks = store.stats().chunks
+    places = spread(len(conversations.questions), messages)
+    window = msgspec.structs.replace(_WINDOW, weave=settings.weave)
+    return _Talk(chunks, [conversations.questions[place].text for place in places], window)
 
 
 def _copy_memory(folder: Path, settings: Settings, chunks: int, notify: Progress) -> None:
@@ -113,7 +160,7 @@ def _copy_memory(folder: Path, settings: Settings, chunks: int, notify: Progress
     shutil.copytree(kept.folder, folder, dirs_exist_ok=True)
 
 
-def summary(measured: list[Figures], chunks: int, thrash_share: float) -> TurnBenchFigures:
+def summary(measured: list[Figures], chunks: int, returns: ReturnTracker) -> TurnBenchFigures:
     total = sum(one.reply_s for one in measured)
     return TurnBenchFigures(
         memory_chunks=chunks,
@@ -127,6 +174,7 @@ def summary(measured: list[Figures], chunks: int, thrash_share: float) -> TurnBe
         reply_s=median(one.reply_s for one in measured),
         after_reply_s=median(one.after_reply_s for one in measured),
         resurrected_tokens=median(one.resurrected for one in measured),
-        thrash_share=thrash_share,
+        returned_chunks=returns.returned,
+        thrash_share=returns.thrash_share,
         malformed_attention=sum(one.malformed for one in measured),
     )

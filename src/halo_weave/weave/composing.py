@@ -68,17 +68,19 @@ def plan(
     *,
     budget: int,
     fixed: int = 0,
+    most_read: int = 0,
     floor: float = 0.0,
     price: float = PRICE,
     starting: StartingBrightness,
 ) -> ContextPlan:
-    """Candidates below the `floor` do not return. `fixed` counts tokens outside the chunks that cannot leave. A budget
+    """Candidates below the `floor` do not return, nor what would make the engine read more than `most_read` tokens, if
+    that is not 0. `fixed` counts tokens outside the chunks that cannot leave. A budget
     of 0 means no limit. The order of the chunks and of the candidates does not matter.
 
     `dormant` has every chunk of the candidates' groups (`group_keys`) that is neither living nor deleted. An anchor
     that is in neither collection is left out of its group; such a candidate is ignored.
     """
-    composing = _Composing(living, candidates, dormant, budget, fixed)
+    composing = _Composing(living, candidates, dormant, budget, fixed, most_read)
     composing.hold(chunk.key for chunk in living if chunk.is_pinned or chunk.is_current)
     held = [composing.living[key] for key in composing.there]
     held_by = holding(held, budget, fixed) if budget and composing.total > budget else None
@@ -119,6 +121,7 @@ class _Composing:
         dormant: Mapping[ChunkKey, Dormant],
         budget: int,
         fixed: int,
+        most_read: int,
     ) -> None:
         self.living = {chunk.key: chunk for chunk in living}
         self.there: dict[ChunkKey, ChunkKey] = {}
@@ -128,6 +131,7 @@ class _Composing:
         self.read_tokens = 0
         self.skipped: list[Skipped] = []
         self._budget = budget
+        self._most_read = most_read
         self._dormant = {key: chunk for key, chunk in dormant.items() if key not in self.living}
         self._candidates = {one.key: one for one in candidates if one.key in self._dormant}
         self._returning: dict[ChunkKey, Candidate] = {}
@@ -165,7 +169,7 @@ class _Composing:
                 self._is_full = True
 
     def let_return(self, bid: _Bid) -> None:
-        """Let a chunk return with its anchors if they fit together."""
+        """Let a chunk return with its anchors if they fit together and are not too much to read."""
         group = self._missing(bid.key)
         if not group:
             return
@@ -173,8 +177,12 @@ class _Composing:
             self.skipped.append(Skipped(bid.key, self._cost(group), self._budget - self.total))
             return
         returning = [self._dormant[key] for key in group if key in self._dormant]
+        read = self._read(returning)
+        if self._most_read and self.read_tokens + read > self._most_read:
+            self.skipped.append(Skipped(bid.key, read, self._most_read - self.read_tokens))
+            return
         self.returned_tokens += self._cost([one.key for one in returning])
-        self.read_tokens += self._read(returning)
+        self.read_tokens += read
         assert bid.found is not None
         self._returning.update((one.key, bid.found) for one in returning)
         self._add(group, bid.key)

@@ -7,7 +7,7 @@ import msgspec
 
 KeepsBy = Literal["worth", "brightness"]
 Recall = Literal["sparing", "balanced", "generous"]
-LEAST_NEED: Mapping[Recall, float] = {"sparing": 0.03, "balanced": 0.01, "generous": 0.001}
+LEAST_NEED: Mapping[Recall, float] = {"sparing": 0.01, "balanced": 0.003, "generous": 0.0003}
 """Text that is less likely to be needed does not return, even if it costs nothing."""
 ResurrectionBrightness = Literal["largest", "earned", "mean", "fixed"]
 
@@ -62,9 +62,18 @@ class WeaveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             ge=0,
             le=1,
             description="For experiments: text returns if the message needs it with at least this probability. 0 "
-            "leaves it to weave.recall, which stands for 0.03, 0.01 or 0.001.",
+            "leaves it to weave.recall, which stands for 0.01, 0.003 or 0.0003.",
         ),
     ] = 0.0
+    recall_tokens: Annotated[
+        int,
+        msgspec.Meta(
+            ge=0,
+            le=16_777_216,
+            description="Most tokens from the memory that the model reads for one message; 0 sets no limit but the "
+            "context. Text that the engine still holds comes back without being read and does not count.",
+        ),
+    ] = 1024
     resurrection_brightness: Annotated[
         ResurrectionBrightness,
         msgspec.Meta(

@@ -47,8 +47,8 @@ def needs_of(
     about_anything = about_the_memory(hits, likeness, model)
     about_dormant = about_the_memory([hit for hit in hits if hit.chunk.key not in living], likeness, model)
     return {
-        # Squared: a doubtful message brings back its very best hits or nothing.
-        hit.chunk.key: (about_anything if hit.chunk.key in living else about_dormant) ** 2
+        # Cubed: a doubtful message brings back its very best hits or nothing.
+        hit.chunk.key: (about_anything if hit.chunk.key in living else about_dormant) ** 3
         * _needed(hit.score, by_score[0].score, rank, model)
         for rank, hit in enumerate(by_score, start=1)
     }

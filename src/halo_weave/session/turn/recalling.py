@@ -36,10 +36,12 @@ def plan_context(
     hits = [hit for hit in found.hits if hit.chunk.first_position < before]
     needs = needs_of(hits, found.likeness, window.life.context.keys())
     candidates = [candidate_of(hit, needs[hit.chunk.key]) for hit in hits if hit.chunk.key not in window.life.context]
-    floor = window.settings.weave.floor
-    needed = [candidate for candidate in candidates if candidate.need >= floor]
+    weave = window.settings.weave
+    needed = [candidate for candidate in candidates if candidate.need >= weave.floor]
     known = {hit.chunk.key: hit.chunk for hit in hits}
-    plan = window.life.plan_context(needed, known, needs=needs, floor=floor, budget=budget)
+    plan = window.life.plan_context(
+        needed, known, needs=needs, floor=weave.floor, most_read=weave.recall_tokens, budget=budget
+    )
     return _with_words(window, message, plan, hits)
 
 

@@ -132,6 +132,7 @@ class LivingContext:
         *,
         needs: Mapping[ChunkKey, float],
         floor: float,
+        most_read: int,
         budget: int,
     ) -> ContextPlan:
         """Plan the context for a message that is not in it yet. `known` has chunks that need not be read again, and
@@ -143,7 +144,16 @@ class LivingContext:
         starting, fixed = self.starting_brightness(), len(self.frames.beginning)
 
         def planned(room: int) -> ContextPlan:
-            return composing.plan(living, candidates, dormant, budget=room, fixed=fixed, floor=floor, starting=starting)
+            return composing.plan(
+                living,
+                candidates,
+                dormant,
+                budget=room,
+                fixed=fixed,
+                most_read=most_read,
+                floor=floor,
+                starting=starting,
+            )
 
         # Dates at gaps depend on the neighbouring chunks and are not part of a plan, so look for the largest that fits.
         plan, fits, exceeds = planned(budget), budget, budget

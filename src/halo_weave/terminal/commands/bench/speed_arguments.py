@@ -1,6 +1,7 @@
 """Benchmarks that ask how fast something is: the engine, brightness, the page, large memories, a turn."""
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halo_weave.terminal.arguments import whole_number
@@ -65,10 +66,16 @@ def _scale(settings: "Settings", arguments: argparse.Namespace, notice: Notice) 
 def add_turn(benches: Any, flags: argparse.ArgumentParser) -> None:
     turn = add_bench(benches, "turn", _turn, "measure the overhead of a turn beyond the model's own work", flags)
     add_count_flag(turn, "--turns", 5, "number of turns", 1, 1000)
-    add_count_flag(turn, "--chunks", 100_000, "chunks in the memory", _FEWEST_CHUNKS, _MOST_CHUNKS)
+    add_count_flag(turn, "--chunks", 100_000, "chunks in the made-up memory", _FEWEST_CHUNKS, _MOST_CHUNKS)
+    turn.add_argument(
+        "--data",
+        type=Path,
+        metavar="FILE",
+        help="fill the memory with the conversations of this file, and ask its questions",
+    )
 
 
 def _turn(settings: "Settings", arguments: argparse.Namespace, notice: Notice) -> object:
     from halo_weave.bench import turn
 
-    return turn.run(settings, arguments.turns, notice, arguments.chunks)
+    return turn.run(settings, arguments.turns, notice, arguments.chunks, arguments.data)
