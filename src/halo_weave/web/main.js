@@ -11,6 +11,7 @@ import "./jobs/job-list.js";
 import "./start/header.js";
 import "./start/keyboard.js";
 import "./start/menu.js";
+import "./timeline/past-banner.js";
 import "./timeline/timeline.js";
 import "./transcript/transcript.js";
 import "./windows/windows.js";
