@@ -133,6 +133,7 @@ def test_what_is_new_is_plain_until_a_look_has_met_it(model_server: Process, bro
     with visiting(browser, model_server.address) as visitor:
         tab = visitor.open(window)
         tab.set_view("Weave")
+        tab.page.get_by_label("Colour by").select_option("brightness")
         tab.say("The heron stands in the reeds and waits for a small silver fish.")
         expect(tab.turn(1).locator(".words > span").first).to_be_visible()
         expect(tab.turn(1).locator(".words > [class^=b]")).to_have_count(0)

@@ -2,6 +2,7 @@
 
 import "./shared/theme.js";
 import "./brightness/card.js";
+import "./brightness/heat-loader.js";
 import "./brightness/legend.js";
 import "./brightness/minimap.js";
 import "./composer/composer.js";

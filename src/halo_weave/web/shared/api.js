@@ -252,6 +252,12 @@ export function windowApi(id, seen) {
      */
     contextAt: (moment) => get(`${base}/timeline/${moment}`),
 
+    /**
+     * @param {"message" | "keeping"} by
+     * @returns {Promise<Records.Heat>}
+     */
+    heat: (by) => get(`${base}/heat?by=${by}`),
+
     /** @returns {Promise<Records.Gap[]>} */
     gaps: () => get(`${base}/gaps`),
 

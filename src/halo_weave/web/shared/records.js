@@ -171,6 +171,8 @@
  * @typedef {{ number: number, time: string, changes: (ContextChange & { text: string })[], chunks: PastChunk[], missing: number }} PastContext
  */
 
+/** @typedef {{ key: Key, attention: string | null, place: number | null }} ChunkHeat what a chunk can be coloured by */
+/** @typedef {{ has_reader: boolean, chunks: ChunkHeat[] }} Heat chunks of which nothing is known are missing */
 /** @typedef {{ keys: Key[], question: string | null }} Deletion */
 /** @typedef {{ id: number, history: number[] }} TokenDetails */
 
