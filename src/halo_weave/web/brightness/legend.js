@@ -26,7 +26,7 @@ export class Legend extends Part {
   #unseen = element("p", { className: "unseen-tokens quiet" });
   #next = element("p", { className: "next-buried" });
   #title = element("h2");
-  #note = element("p", { className: "unseen-tokens quiet" });
+  #note = element("p", { className: "heat-note quiet" });
   #mode = element("select", { "aria-label": "Colour by" }, ...MODES.map((mode) => new Option(TEXTS[mode].choice, mode)));
   #linear = element("input", { type: "checkbox", id: "linear-scale" });
   #isDue = false;
