@@ -145,6 +145,26 @@ def test_going_to_what_lives_now_returns_to_the_present(echo_server: Process, br
         expect_now(tab, 4)
 
 
+def test_a_long_timeline_is_loaded_as_one_goes_back(echo_server: Process, browser: Browser) -> None:
+    window = new_window(echo_server, "long timeline")
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open(window)
+        tab.say("One")
+        for _ in range(105):
+            for action in ("pin", "unpin"):
+                key = tab.chunks.first.get_attribute("data-key")
+                echo_server.call("POST", f"/api/windows/{window}/chunks/{key}/{action}")
+        tab.set_view("Weave")
+        expect_slider_at_its_end(tab, 199)
+        slider(tab).press("Home")
+        expect_past(tab, 2)
+        expect(slider(tab)).to_have_attribute("max", "211")
+        expect(slider(tab)).to_have_js_property("value", "12")  # the same moment as before
+        slider(tab).press("Home")
+        expect_past(tab, 1)
+        expect(tab.page.get_by_role("button", name="One change back")).to_be_disabled()
+
+
 def test_the_timeline_is_whole_after_a_kill_and_a_reload(tmp_path: Path, browser: Browser) -> None:
     """Each moment shows what was in the context then, and why it changed."""
     arguments = (*ECHO, "--set", "weave.resurrection=false", "--set", "weave.budget_tokens=60")

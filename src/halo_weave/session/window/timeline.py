@@ -57,7 +57,7 @@ class Moment(NamedTuple):
 
 
 class PastContext(NamedTuple):
-    """The chunks in the context after a moment, in the order of their keys, and the peak brightness of each."""
+    """The chunks in the context after a moment, in the order of their keys, with a peak brightness for each."""
 
     moment: Moment
     chunks: dict[ChunkKey, Presence]
