@@ -142,7 +142,8 @@ def _is_pinned(change: ContextChange) -> bool:
 
 
 def _opening(stored: Stored | None) -> str:
-    return "" if stored is None else stored.chunk.text[:_OPENING_CHARACTERS]
+    text = "" if stored is None else stored.chunk.text
+    return text if len(text) <= _OPENING_CHARACTERS else f"{text[:_OPENING_CHARACTERS]}…"
 
 
 def _key(key: ChunkKey) -> Key:
