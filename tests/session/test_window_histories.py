@@ -18,6 +18,7 @@ from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.session.actions import actions
 from halo_weave.session.turn.turn import continue_reply, send
 from halo_weave.session.window.external_changes import apply_external_changes
+from halo_weave.session.window.timeline import Presence, undo
 from halo_weave.session.window.window import Window
 from halo_weave.weave.resurrection import group_keys
 from support.windows import PLAIN, Clock, Happening, brightness, is_ascending, opened_hub, weave, with_section
@@ -189,6 +190,7 @@ class Histories(RuleBasedStateMachine):
             assert chunk.state.shape == (window.scorer.lanes, len(chunk.tokens))
             anchors = group_keys(chunk.key)[1:]
             assert all(anchor in living for anchor in anchors if anchor in stored and anchor not in deleted)
+        assert_timeline_leads_to_the_beginning(window)
         window.sync(layout)
         assert window.engine_context.tokens == layout.placed
 
@@ -223,6 +225,16 @@ class Histories(RuleBasedStateMachine):
 def assert_in_budget(window: Window) -> None:
     """Or else nothing more can leave, which is reported."""
     assert window.life.plan_pruning(window.budget, window.life.current).burials == ()
+
+
+def assert_timeline_leads_to_the_beginning(window: Window) -> None:
+    """Undoing every change, newest first, leads from the present context to an empty one."""
+    context = dict.fromkeys(window.life.context.keys(), Presence.LIVING)
+    for moment in window.timeline.page(limit=1000):
+        for change in moment.changes:
+            assert bool(change.after) == (change.key in context)
+        undo(context, moment.changes)
+    assert not context
 
 
 def saved_of(window: Window) -> object:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from halo_weave.engine.reader.choice import open_reader
 from halo_weave.engine.reader.settings import ReaderSettings
@@ -249,6 +250,22 @@ class Memory:
     def with_words(self, hits: Iterable[Hit], text: str) -> list[Hit]:
         """Return the hits of a text with the words of them that the reader looks at, as far as they are known."""
         return list(hits) if self._attention is None else with_words(hits, text, self._attention)
+
+    @property
+    def has_reader(self) -> bool:
+        """Whether a reader reads along, according to the settings; it may not be open yet."""
+        return self._attention is not None
+
+    def shares_of_attention(self, text: str, keys: Iterable[ChunkKey]) -> dict[ChunkKey, NDArray[np.float32]]:
+        """Return the share of the text's attention that each character of these chunks gets, as the reader reads it.
+
+        All shares add up to 1. Chunks that the reader has not read are missing.
+        """
+        if self._attention is None:
+            return {}
+        stored = {entry.id: entry.chunk for entry in self.store.chunks_by_keys(keys).values()}
+        found = self._attention.shares(text, {chunk_id: chunk.text for chunk_id, chunk in stored.items()})
+        return {stored[chunk_id].key: shares for chunk_id, shares in found.items()}
 
     def embed_texts(self, texts: Sequence[str]) -> tuple[str, Vectors] | None:
         """Embed at least one text; returns the serving embedder's name and the vectors, or None without an embedder."""

@@ -89,6 +89,16 @@ class BurialGap(NamedTuple):
     keys: tuple[ChunkKey, ...]
 
 
+class TimelineEntry(NamedTuple):
+    """A change of a window's context. `number` is the window's version that was saved with it, `previous` the number of
+    the entry before it (0 if it is the first)."""
+
+    number: int
+    previous: int
+    time: datetime
+    payload: bytes
+
+
 class JournalEntry(NamedTuple):
     """What a window recorded about a turn under way."""
 

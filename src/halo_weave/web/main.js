@@ -2,6 +2,7 @@
 
 import "./shared/theme.js";
 import "./brightness/card.js";
+import "./brightness/heat-loader.js";
 import "./brightness/legend.js";
 import "./brightness/minimap.js";
 import "./composer/composer.js";
@@ -11,6 +12,7 @@ import "./jobs/job-list.js";
 import "./start/header.js";
 import "./start/keyboard.js";
 import "./start/menu.js";
+import "./timeline/past-banner.js";
 import "./timeline/timeline.js";
 import "./transcript/transcript.js";
 import "./windows/windows.js";

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from halo_weave.engine.reader.protocol import Look
-from halo_weave.memory.attention.looking import attention, looked_at
+from halo_weave.memory.attention.looking import attention, looked_at, shares
 
 VALUES = 4
 
@@ -35,6 +35,16 @@ def test_a_chunk_without_keys_has_no_attention() -> None:
 def test_an_empty_question_looks_at_nothing() -> None:
     assert np.isnan(attention(look(), {1: keys((2, 0, 0, 0))}, [1])).all()
     assert looked_at(look(), keys((2, 0, 0, 0)), ["word"]) == []
+
+
+def test_the_shares_of_all_tokens_add_up_to_one_and_the_most_looked_at_token_has_the_largest() -> None:
+    found = shares(
+        look((1, 0, 0, 0), (0, 1, 0, 0)), {7: keys((9, 0, 0, 0), (0, 1, 0, 0)), 8: keys(), 9: keys((0, 9, 0, 1))}
+    )
+    assert list(found) == [7, 9]
+    assert abs(np.concatenate(list(found.values())).sum() - 1) < 1e-6
+    assert min(found[7][0], found[9][0]) > 0.49 > found[7][1]
+    assert shares(look(), {7: keys((9, 0, 0, 0))}) == shares(look((1, 0, 0, 0)), {}) == {}
 
 
 rows = st.lists(st.tuples(*[st.integers(-127, 127)] * VALUES), min_size=1, max_size=6)

@@ -49,7 +49,7 @@ def fill(store: Store) -> None:
             BurialRecord(chunk.key, chunk.first_position, 5.0, "It was dim.", TIME) for chunk in turns[3 + place]
         ]
         window = WindowRecord(f"w{place}", f"Window {place}", numbers.bytes(600), 0, TIME)
-        store.put_window(window, buried=burials)
+        store.put_window(window, buried=burials, timeline=b"what changed in the context")
         store.journal_append(f"w{place}", reserved.turn_assistant, b"words that are under way")
     for text in ("[]", '["milk"]', '["milk", "tea"]'):
         version = store.notes().version

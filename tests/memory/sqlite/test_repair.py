@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -94,6 +95,23 @@ def test_a_window_with_a_damaged_burial_can_be_deleted(store: SqliteStore) -> No
         assert again.verify() != []
         assert again.delete_window("a")
         assert again.verify() == []
+
+
+def test_a_timeline_with_a_damaged_entry_is_set_aside_whole_and_the_window_goes_on(store: SqliteStore) -> None:
+    """Without one of its entries, older ones would lead to contexts that never were."""
+    for name in "ab":
+        window = WindowRecord(name, name, b"state", 0, TIME)
+        for payload in (b"one", b"two", b"three"):
+            version = store.put_window(window, timeline=payload)
+            window = msgspec.structs.replace(window, version=version)
+    damage(store, "UPDATE timeline SET payload = x'00' WHERE window = 'a' AND number = 2")
+    with pytest.raises(StoreDamaged, match="timeline of the window a"):
+        store.timeline("a")
+    assert len(store.repair().set_aside) == 3
+    assert (store.timeline("a"), len(store.timeline("b"))) == ([], 3)
+    store.put_window(msgspec.structs.replace(window, id="a"), timeline=b"four")
+    assert [entry.payload for entry in store.timeline("a")] == [b"four"]
+    assert store.verify() == []
 
 
 def test_repair_sets_a_damaged_chunk_aside_word_for_word_and_everything_else_works(store: SqliteStore) -> None:

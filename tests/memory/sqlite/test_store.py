@@ -68,8 +68,14 @@ def version_before(words: str) -> int:
     return next(number for number, step in enumerate(MIGRATIONS) if words in step)
 
 
+def without_timeline(connection: sqlite3.Connection) -> None:
+    """Revert to the schema before windows had a timeline."""
+    connection.execute("DROP TABLE IF EXISTS timeline")
+
+
 def without_token_keys(connection: sqlite3.Connection) -> None:
     """Revert to the schema before the reader's keys were stored."""
+    without_timeline(connection)
     for trigger in ("token_keys_of_changed_chunk", "token_keys_of_removed_chunk"):
         connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")
     connection.execute("DROP TABLE IF EXISTS token_keys")
@@ -438,6 +444,8 @@ def test_verify_says_what_is_wrong(filled: Path) -> None:
         "INSERT INTO journal VALUES (1, 'w', x'0101', x'00', 0)": "journal of the window w does not match its checksum",
         f"INSERT INTO burials VALUES {BURIAL}": "A burial in the window w does not match its checksum",
         f"INSERT INTO burials VALUES {BURIAL} -- again": "burials of the window w, which does not exist",
+        "INSERT INTO timeline VALUES ('w', 1, 0, 0, 1, x'00', 0)": "timeline of the window w does not match its",
+        "INSERT INTO timeline VALUES ('w', 1, 0, 0, 1, x'00', 1)": "timeline of the window w, which does not exist",
     }
     healthy = filled.read_bytes()
     for statement, finding in wrong.items():

@@ -1,4 +1,4 @@
-"""The contract of every store: windows, their burials and their journals."""
+"""The contract of every store: windows, their burials, timelines and journals."""
 
 import threading
 from datetime import timedelta
@@ -9,12 +9,14 @@ import pytest
 
 from halo_weave.errors import InputError, StoreConflict
 from halo_weave.memory.store.protocol import Store
+from halo_weave.memory.store.windows import TIMELINE_BYTES
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.windows import (
     BurialGap,
     BurialPlace,
     BurialRecord,
     JournalEntry,
+    TimelineEntry,
     WindowOutline,
     WindowRecord,
 )
@@ -239,4 +241,61 @@ def test_windows_and_journals_are_no_change_of_chunks(store: Store) -> None:
     saved(store, WINDOW)
     store.journal_append("w-1", 3, b"said")
     assert store.change_number() == before
+    assert store.verify() == []
+
+
+def changed(store: Store, window: WindowRecord, payload: bytes) -> WindowRecord:
+    window = msgspec.structs.replace(window, saved_at=window.saved_at + timedelta(minutes=1))
+    return msgspec.structs.replace(window, version=store.put_window(window, timeline=payload))
+
+
+def numbers(entries: list[TimelineEntry]) -> list[int]:
+    return [entry.number for entry in entries]
+
+
+def test_a_timeline_has_an_entry_for_each_save_that_told_of_a_change(open_again: StoreFactory) -> None:
+    store = open_again()
+    window = saved(store, changed(store, WINDOW, b"one"))
+    window = changed(store, window, b"\0two\xff")
+    store.put_window(msgspec.structs.replace(WINDOW, id="w-2"), timeline=b"another's")
+    store.close()
+    store = open_again()
+    first = TimelineEntry(1, 0, TIME + timedelta(minutes=1), b"one")
+    second = TimelineEntry(3, 1, TIME + timedelta(minutes=2), b"\0two\xff")
+    assert store.timeline("w-1") == [second, first]
+    assert store.timeline("w-1", limit=1) == store.timeline("w-1", after=1) == [second]
+    assert store.timeline("w-1", before=3) == [first]
+    assert store.timeline("nobody") == store.timeline("w-1", before=1) == store.timeline("w-1", after=3) == []
+    assert store.verify() == []
+
+
+def test_a_save_that_is_refused_leaves_nothing_in_the_timeline(store: Store) -> None:
+    changed(store, WINDOW, b"one")
+    with pytest.raises(StoreConflict, match="elsewhere"):
+        changed(store, WINDOW, b"two")
+    assert numbers(store.timeline("w-1")) == [1]
+
+
+def test_a_timeline_keeps_as_many_of_the_newest_entries_as_fit(store: Store) -> None:
+    window, other = changed(store, WINDOW, b"other"), msgspec.structs.replace(WINDOW, id="w-2")
+    store.put_window(other, timeline=b"stays")
+    part = b"x" * (TIMELINE_BYTES // 4)
+    for _ in range(6):
+        window = changed(store, window, part)
+    assert numbers(store.timeline("w-1")) == [7, 6, 5, 4]
+    window = changed(store, window, b"y" * (2 * TIMELINE_BYTES))
+    assert numbers(store.timeline("w-1")) == [8]
+    changed(store, window, part)
+    assert numbers(store.timeline("w-1")) == [9]
+    assert numbers(store.timeline("w-2")) == [1]
+
+
+def test_a_timeline_goes_with_its_window_and_with_everything(store: Store) -> None:
+    window = changed(store, WINDOW, b"one")
+    store.put_window(msgspec.structs.replace(WINDOW, id="w-2"), timeline=b"stays")
+    assert store.delete_window(window.id)
+    assert store.timeline("w-1") == []
+    assert numbers(store.timeline("w-2")) == [1]
+    store.clear("test")
+    assert store.timeline("w-2") == []
     assert store.verify() == []

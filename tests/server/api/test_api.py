@@ -120,6 +120,9 @@ def test_all_endpoints_answer_as_described(tmp_path: Path) -> None:
         assert one.get("/healthz")["is_alive"]
         assert one.get("/readyz").text == "ready\n"
         assert "halo_replies_total" in one.get("/metrics").text
+        newest = one.get(f"{base}/timeline?limit=1")[0]
+        assert one.get(f"{base}/timeline/{newest['number']}")["time"] == newest["time"]
+        assert not one.get(f"{base}/heat")["has_reader"]
         one.post(f"{base}/close")
         assert one.get(base)["name"] == "renamed"
         one.call("DELETE", base)

@@ -4,6 +4,9 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
+import numpy as np
+from numpy.typing import NDArray
+
 from halo_weave.engine.reader.protocol import Look, Reader
 from halo_weave.errors import EngineError
 from halo_weave.memory.attention import looking
@@ -83,6 +86,26 @@ class AttentionIndex:
             self._on_problem(f"Search without attention: {error}")
             return {}
 
+    def shares(self, question: str, texts: Mapping[int, str]) -> dict[int, NDArray[np.float32]]:
+        """Return for each chunk, by id, the share of the question's attention that each of its characters gets, out of
+        all these chunks; nothing of chunks without keys, and nothing at all if the reader is not open or fails."""
+        look = self.look(question) if texts else None
+        if look is None:
+            return {}
+        try:
+            reader = self._opened()
+            keys = self._store.keys_by_ids(reader.name, list(texts), reader.key_values)
+            pieces = {one: reader.pieces(texts[one]) for one in keys}
+        except EngineError as error:
+            self._on_problem(f"Search without attention: {error}")
+            return {}
+        whole = {one: own for one, own in keys.items() if len(own) == len(pieces[one])}
+        return {
+            one: _by_character(divided, pieces[one])
+            for one, divided in looking.shares(look, whole).items()
+            if "".join(pieces[one]) == texts[one]
+        }
+
     def stop(self) -> None:
         """Give up opening the reader, if that is under way."""
         self._is_stopped.set()
@@ -98,3 +121,8 @@ class AttentionIndex:
             if self._reader is None:
                 self._reader = self._open_reader(self._is_stopped.is_set)
             return self._reader
+
+
+def _by_character(shares: NDArray[np.float32], pieces: Sequence[str]) -> NDArray[np.float32]:
+    lengths = np.array([len(piece) for piece in pieces])
+    return np.repeat(shares / np.maximum(1, lengths).astype(np.float32), lengths)

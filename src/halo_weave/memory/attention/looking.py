@@ -33,6 +33,18 @@ def attention(look: Look, keys: Mapping[int, NDArray[np.int8]], ids: Sequence[in
     return found
 
 
+def shares(look: Look, keys: Mapping[int, NDArray[np.int8]]) -> dict[int, NDArray[np.float32]]:
+    """Return how the question's attention is divided among all tokens of these chunks; together they add up to 1."""
+    known = {chunk_id: own for chunk_id, own in keys.items() if len(own)}
+    if not known or not len(look.words):
+        return {}
+    scores = look.queries @ np.concatenate(list(known.values())).astype(np.float32).T
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    divided = look.weights @ (powers / powers.sum(axis=1, keepdims=True))
+    ends = np.cumsum([len(own) for own in known.values()])
+    return dict(zip(known, np.split(divided.astype(np.float32), ends[:-1]), strict=True))
+
+
 def looked_at(look: Look, keys: NDArray[np.int8], pieces: Sequence[str]) -> list[Span]:
     """Return the words of a text that the question looks at most, in order. `pieces` are the texts of its tokens."""
     if not len(look.words) or len(pieces) != len(keys) or not len(keys):

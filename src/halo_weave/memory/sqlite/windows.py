@@ -1,4 +1,4 @@
-"""Windows, their burials and their journals in the SQLite memory."""
+"""Windows, their burials, timelines and journals in the SQLite memory."""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -6,6 +6,7 @@ from typing import Any
 
 from halo_weave.errors import StoreConflict, StoreDamaged
 from halo_weave.memory.sqlite import burials as sqlite_burials
+from halo_weave.memory.sqlite import timeline as sqlite_timeline
 from halo_weave.memory.sqlite.database import Database
 from halo_weave.memory.sqlite.repair.indexes import indexes_made_again
 from halo_weave.memory.sqlite.repair.texts import any_text, printable
@@ -25,6 +26,7 @@ from halo_weave.records.windows import (
     BurialPlace,
     BurialRecord,
     JournalEntry,
+    TimelineEntry,
     WindowOutline,
     WindowRecord,
 )
@@ -42,6 +44,7 @@ class SqliteWindows:
         durable: bool = True,
         buried: Sequence[BurialRecord] = (),
         raised: Sequence[ChunkKey] = (),
+        timeline: bytes = b"",
     ) -> int:
         version = window.version + 1
         row = (window.id, window.name, window.state, version, microseconds(window.saved_at))
@@ -53,6 +56,8 @@ class SqliteWindows:
                 )
             connection.execute("REPLACE INTO windows VALUES (?, ?, ?, ?, ?, ?)", (*row, checksum(row)))
             sqlite_burials.change(connection, window.id, buried, raised)
+            if timeline:
+                sqlite_timeline.append(connection, window.id, version, window.saved_at, timeline)
         return version
 
     def window(self, window_id: str) -> WindowRecord | None:
@@ -83,7 +88,7 @@ class SqliteWindows:
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:
                     raise
                 # One of its rows is damaged, so an index no longer matches its table.
-                with indexes_made_again(connection, "journal", "burials", "windows"):
+                with indexes_made_again(connection, "journal", "burials", "timeline", "windows"):
                     return _delete(connection, window_id)
 
     def burials(self, window_id: str, *, before: BurialPlace | None = None, limit: int = 1000) -> list[BurialRecord]:
@@ -101,6 +106,12 @@ class SqliteWindows:
     def burial_gaps(self, window_id: str, positions: Sequence[int], *, keys: int) -> list[BurialGap | None]:
         with self._database.reading() as connection:
             return sqlite_burials.gaps(connection, window_id, positions, keys)
+
+    def timeline(
+        self, window_id: str, *, before: int | None = None, after: int = 0, limit: int = 1000
+    ) -> list[TimelineEntry]:
+        with self._database.reading() as connection:
+            return sqlite_timeline.page(connection, window_id, before, after, limit)
 
     def journal_append(self, window_id: str, turn: int, payload: bytes) -> None:
         row = (window_id, key_of_number(turn), payload)
@@ -124,6 +135,7 @@ class SqliteWindows:
 def _delete(connection: sqlite3.Connection, window_id: str) -> bool:
     connection.execute("DELETE FROM journal WHERE window = ?", (window_id,))
     sqlite_burials.remove_of_window(connection, window_id)
+    sqlite_timeline.remove_of_window(connection, window_id)
     return connection.execute("DELETE FROM windows WHERE id = ?", (window_id,)).rowcount > 0
 
 

@@ -189,7 +189,7 @@ class Store(KeyStore, NotesStore, TreeStore, WindowStore, Protocol):
         ...
 
     def clear(self, origin: str) -> None:
-        """Remove all chunks, vectors, windows, journals, notes and the tree, as thoroughly as `forget`.
+        """Remove all chunks, vectors, windows, timelines, journals, notes and the tree, as thoroughly as `forget`.
 
         Turn and position numbers continue where they were, and forgotten chunks stay forgotten. Cleared records may be
         restored. The audit log stays and records the clearing.

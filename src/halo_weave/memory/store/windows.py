@@ -1,6 +1,6 @@
-"""Storage of windows, their burials, and the journals of turns under way.
+"""Storage of windows, their burials and timelines, and the journals of turns under way.
 
-The store does not interpret a window's state or journal.
+The store does not interpret a window's state, timeline or journal.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,9 +12,13 @@ from halo_weave.records.windows import (
     BurialPlace,
     BurialRecord,
     JournalEntry,
+    TimelineEntry,
     WindowOutline,
     WindowRecord,
 )
+
+TIMELINE_BYTES = 1024 * 1024
+"""Limit of one window's timeline: its oldest entries leave, and the newest always stays."""
 
 
 class WindowStore(Protocol):
@@ -25,10 +29,12 @@ class WindowStore(Protocol):
         durable: bool = True,
         buried: Sequence[BurialRecord] = (),
         raised: Sequence[ChunkKey] = (),
+        timeline: bytes = b"",
     ) -> int:
         """Save a window whose last read version is `window.version` (0 if new) and return its new version.
 
         The same transaction adds the burials since the last save and removes the `raised` ones; other burials stay.
+        Unless `timeline` is empty, it becomes the newest entry of the window's timeline, numbered by the new version.
         Raises StoreConflict if the window was saved or deleted elsewhere since it was read. Without `durable`, the save
         survives a process crash at once, and a machine crash only a little later.
         """
@@ -45,7 +51,7 @@ class WindowStore(Protocol):
         ...
 
     def delete_window(self, window_id: str) -> bool:
-        """Delete a window with its burials and journal; returns whether it existed."""
+        """Delete a window with its burials, timeline and journal; returns whether it existed."""
         ...
 
     def burials(self, window_id: str, *, before: BurialPlace | None = None, limit: int = 1000) -> list[BurialRecord]:
@@ -66,6 +72,16 @@ class WindowStore(Protocol):
         none.
 
         Burials at one of the positions do not count, nor do chunks that were deleted or merged away since.
+        """
+        ...
+
+    def timeline(
+        self, window_id: str, *, before: int | None = None, after: int = 0, limit: int = 1000
+    ) -> list[TimelineEntry]:
+        """Return entries with numbers below `before` and above `after`, newest first.
+
+        Ends early where an entry is missing, because a repair set it aside: older entries no longer lead to the newer
+        ones.
         """
         ...
 

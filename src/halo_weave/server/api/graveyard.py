@@ -12,6 +12,7 @@ from halo_weave.records.windows import BurialPlace, BurialRecord
 from halo_weave.server.runtime.deletions import DeletionMark
 from halo_weave.server.runtime.program import Program
 from halo_weave.session.window.chunk_json import key_to_json
+from halo_weave.session.window.deleting import DELETED, DELETION_REASONS, SUPERSEDED
 from halo_weave.session.window.window import Window
 from halo_weave.session.window.window_state import Key
 
@@ -102,7 +103,7 @@ def _deleted(
         stored = program.memory.chunk(place.key)
         if stored is not None and stored.chunk.deleted:
             is_superseded = deletions[place.key].is_superseded
-            reason = "Superseded by a newer version." if is_superseded else "Deleted."
+            reason = DELETION_REASONS[SUPERSEDED if is_superseded else DELETED]
             yield place, _grave(stored.chunk, None, reason, place.time, is_superseded=is_superseded)
 
 

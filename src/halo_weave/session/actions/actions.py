@@ -117,6 +117,7 @@ def undelete(window: Window, keys: Sequence[ChunkKey]) -> None:
         with window.life.lock:
             back = [chunk for chunk in window.take_dropped(keys) if chunk.key not in window.life.context]
             window.life.add(back)
+            window.timeline.note((chunk.key for chunk in back), "undeleted", "Its deletion was undone.")
             window.log.tell(
                 "undeleted", keys=[key_to_json(key) for key in keys], chunks=[chunk_to_json(one) for one in back]
             )

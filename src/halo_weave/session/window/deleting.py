@@ -9,6 +9,7 @@ from halo_weave.weave.living import TurnKey
 
 DELETED, SUPERSEDED = "window", "superseded"
 """Origins of deletions in the memory's audit log."""
+DELETION_REASONS = {DELETED: "Deleted.", SUPERSEDED: "Superseded by a newer version."}
 
 
 def chunks_of(window: Window, turn: TurnKey) -> list[Chunk]:
@@ -38,6 +39,6 @@ def delete_chunk(window: Window, key: ChunkKey) -> None:
 
 
 def _take_out(window: Window, keys: Sequence[ChunkKey], origin: str, *, is_whole_exchange: bool) -> None:
-    window.remember_deletion(window.drop(keys, is_whole_exchange=is_whole_exchange))
+    window.remember_deletion(window.drop(keys, DELETION_REASONS[origin], is_whole_exchange=is_whole_exchange))
     window.log.tell("deleted", keys=[key_to_json(key) for key in keys], origin=origin)
     window.save()

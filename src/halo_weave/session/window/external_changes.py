@@ -10,6 +10,7 @@ from halo_weave.records.windows import BurialRecord
 from halo_weave.session.window.chunk_json import chunk_to_json, key_to_json
 from halo_weave.session.window.reloading import bring_up_to_date
 from halo_weave.session.window.reviving import WINDOW
+from halo_weave.session.window.timeline import DELETED_ELSEWHERE, MERGED
 from halo_weave.session.window.window import Window
 from halo_weave.weave.context import LiveChunk
 from halo_weave.weave.living import TurnKey, turn_of
@@ -48,6 +49,7 @@ def join_merged(window: Window, gone: ChunkKey) -> None:
                     life.context.remove(part.key)
                 life.burial_log.exhume([chunk.key])
                 life.context.add(_joined(window, chunk, parts))
+                window.timeline.note((gone, chunk.key), "merged", MERGED)
         grave = life.burial_log.exhume([gone]).get(gone)
         before = max((chunk for chunk in stored if chunk.key.index < gone.index), key=_key, default=None)
         if before is None:
@@ -69,7 +71,7 @@ def _drop_gone(window: Window, entries: Iterable[AuditEntry]) -> None:
         here = chain(life.context.keys(), life.burial_log)
     gone = {key for key in here if (stored := window.memory.chunk(key)) is None or stored.chunk.deleted}
     if gone:
-        window.drop(gone)
+        window.drop(gone, DELETED_ELSEWHERE)
         window.log.tell("deleted", keys=[key_to_json(key) for key in sorted(gone)], origin="elsewhere")
 
 

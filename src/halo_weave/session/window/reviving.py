@@ -78,10 +78,10 @@ class Reviver:
             state=np.asarray(state, dtype=np.float32),
             is_foreign=is_foreign,
             is_pinned=is_pinned,
-            marks=self._trusted_marks(chunk),
+            marks=self.trusted_marks(chunk),
         )
 
-    def _trusted_marks(self, chunk: Chunk) -> dict[str, object]:
+    def trusted_marks(self, chunk: Chunk) -> dict[str, object]:
         """An imported file could mark any text as a tool result, so the mark counts only if a window here wrote it."""
         marks = marks_of(chunk)
         if TOOL in marks:

@@ -30,6 +30,7 @@ from halo_weave.session.window.reloading import bring_up_to_date, recover
 from halo_weave.session.window.reviving import Reviver
 from halo_weave.session.window.saved_window import SavedChunk, SavedExchange, SavedWindow, encoded
 from halo_weave.session.window.system_prompt import SystemPrompt
+from halo_weave.session.window.timeline import Timeline
 from halo_weave.session.window.tool_calls import earlier_calls
 from halo_weave.session.window.words import ChunkSizes, Positions, Word
 from halo_weave.tools.registry import Toolbox
@@ -99,6 +100,7 @@ class Window:
         self.audit_cursor = AuditCursor(self.memory)
         self.life = LivingContext(self.memory, record.id, self.log, self.clock)
         self.life.keeps = self._keeps
+        self.timeline = Timeline(self.memory, record.id, self.life.lock)
         self._writing: list[Token] = []
         self._messages = 0
         self._messages_at_reflection = 0
@@ -249,7 +251,7 @@ class Window:
         self._must_reread = False
         return report
 
-    def drop(self, keys: Collection[ChunkKey], *, is_whole_exchange: bool = False) -> list[LiveChunk]:
+    def drop(self, keys: Collection[ChunkKey], why: str, *, is_whole_exchange: bool = False) -> list[LiveChunk]:
         """Take deleted chunks out of the context, so that nothing of them is left in what the model goes on with.
 
         What was read after them knows them, in the cache and in what is kept of it, and has to be read again. Nothing
@@ -257,6 +259,7 @@ class Window:
         """
         is_tail = is_whole_exchange and self._latest_turn_read <= max((key.turn for key in keys), default=-1)
         self._must_reread = self._must_reread or not is_tail
+        self.timeline.note(keys, "deleted", why)
         return self.life.drop(keys)
 
     def reread(self) -> None:
@@ -353,6 +356,7 @@ class Window:
         self._messages, self._messages_at_reflection = saved.messages, saved.messages_at_reflection
         self._newest = newest
         self.audit_cursor.seen = saved.news_seen
+        self.timeline.begin_with(saved.chunks)
 
     def take_record(self, record: WindowRecord, overrides: Mapping[str, Any]) -> None:
         """Be the window of this name and version, with these settings of its own."""
@@ -412,13 +416,16 @@ class Window:
         with self.life.lock:
             buried, raised = self.life.burial_log.unsaved()
             try:
-                version = self.memory.window_store.put_window(record, buried=buried, raised=raised)
+                version = self.memory.window_store.put_window(
+                    record, buried=buried, raised=raised, timeline=self.timeline.unsaved(self.life.context, buried)
+                )
             except StoreConflict as error:
                 raise StoreConflict(
                     f"The window {self.name} was changed or deleted by another program at the same time. Check its "
                     "current state and try again."
                 ) from error
             self.life.burial_log.note_saved()
+            self.timeline.note_saved(self.life.context)
         self._record = msgspec.structs.replace(record, version=version)
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ import { Part } from "../shared/part.js";
 export class Card extends Part {
   /** @type {TokenPlace | null} */
   #locked = null;
+  #isPast = false;
 
   start() {
     this.hidden = true;
@@ -21,6 +22,10 @@ export class Card extends Part {
     this.follow(app, "token-lock", (token) => this.#lock(token));
     this.follow(app, "pin", () => this.#pin());
     this.follow(app.model, "reset", () => this.#unlock());
+    this.follow(app, "past", (past) => {
+      this.#isPast = past !== null;
+      this.#unlock();
+    });
   }
 
   /** @param {TokenPlace} token */
@@ -28,6 +33,7 @@ export class Card extends Part {
     this.#locked = token;
     toggleGraveyard(true, { isKept: false }); // the card stands below it
     this.#show(token);
+    if (this.#isPast) return; // the server knows the tokens of the present context
     const details = await app.api.token(token.chunk.key, token.place).catch(() => null);
     if (details && this.#locked === token) this.#show(token, details);
   }
@@ -38,7 +44,7 @@ export class Card extends Part {
   }
 
   #pin() {
-    if (!this.#locked) return;
+    if (!this.#locked || this.#isPast) return;
     const { chunk } = this.#locked;
     attempt(() => app.api.chunk(chunk.key, chunk.is_pinned ? "unpin" : "pin"));
   }
@@ -56,7 +62,7 @@ export class Card extends Part {
     const facts = [details && `token ${details.id}`, chunk.is_pinned ? "pinned" : "in context", chunk.returned].filter(Boolean);
     this.replaceChildren(
       element("p", {}, element("b", { className: "piece", textContent: piece }), ` position ${position} · turn ${chunk.turn}`),
-      element("p", {}, "brightness ", element("b", { textContent: count(Math.round(chunk.brightness[place])) }), ` · chunk peak ${count(Math.round(Math.max(...chunk.brightness)))}`),
+      element("p", {}, "brightness ", element("b", { textContent: count(Math.round(chunk.brightness[place] ?? 0)) }), ` · chunk peak ${count(Math.round(Math.max(0, ...chunk.brightness)))}`),
       element("p", { className: "quiet", textContent: facts.join(" · ") }),
     );
     if (details && details.history?.length > 1) this.append(history(details.history));

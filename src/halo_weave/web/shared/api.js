@@ -238,6 +238,26 @@ export function windowApi(id, seen) {
      */
     graves: (keys) => get(`${base}/graveyard?keys=${keys.map(keyText).join(",")}`),
 
+    /**
+     * The newest first.
+     * @param {{ limit: number, before?: number, after?: number }} part
+     * @returns {Promise<Records.MomentRecord[]>}
+     */
+    timeline: ({ limit, before, after }) =>
+      get(`${base}/timeline?limit=${limit}${before === undefined ? "" : `&before=${before}`}${after === undefined ? "" : `&after=${after}`}`),
+
+    /**
+     * @param {number} moment by its number
+     * @returns {Promise<Records.PastContext>}
+     */
+    contextAt: (moment) => get(`${base}/timeline/${moment}`),
+
+    /**
+     * @param {"message" | "keeping"} by
+     * @returns {Promise<Records.Heat>}
+     */
+    heat: (by) => get(`${base}/heat?by=${by}`),
+
     /** @returns {Promise<Records.Gap[]>} */
     gaps: () => get(`${base}/gaps`),
 

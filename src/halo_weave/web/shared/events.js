@@ -1,11 +1,11 @@
 // Every event of the page: its name, and the type of its detail (undefined if it has none). Types only; nothing runs.
 
-/** @import { Grave, Job, Key, ProgramNews, Role, Status, WindowEntry, WindowNews } from "./records.js" */
+/** @import { ContextChange, Grave, Job, Key, ProgramNews, Role, Status, WindowEntry, WindowNews } from "./records.js" */
 /** @import { Chunk } from "./window-model.js" */
 
 /** @typedef {"read" | "weave"} View */
 /** @typedef {{ chunk: Chunk, place: number }} TokenPlace one token of a chunk in context */
-/** @typedef {{ time: Date, chunks: readonly Chunk[] }} Moment the context as it was at a time */
+/** @typedef {{ time: string, chunks: readonly Chunk[], changes: (ContextChange & { text: string })[], gone: string }} Moment the context as it was, and what of it is gone since, in words */
 /** @typedef {{ turn: string, role: Role, text: string }} EditedMessage */
 /** @typedef {{ keys: Key[], text: string }} GraveyardScope the only chunks that the graveyard shows, and why */
 

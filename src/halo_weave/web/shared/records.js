@@ -148,6 +148,31 @@
  * @typedef {{ after: Key | null, before: Key | null, chunks: number, tokens: number, from: string, to: string, keys: Key[] }} Gap
  */
 
+/** @typedef {"said" | "returned" | "undeleted" | "buried" | "deleted" | "pinned" | "unpinned" | "merged"} ChangeKind */
+/** @typedef {{ kind: ChangeKind, key: Key, reason: string, is_pinned: boolean }} ContextChange */
+/** @typedef {{ number: number, time: string, changes: ContextChange[] }} MomentRecord a change of the context; numbers ascend */
+
+/**
+ * A chunk of an earlier context; `peak` is null if its brightness then is not known.
+ * @typedef {object} PastChunk
+ * @property {Key} key
+ * @property {string} position
+ * @property {string} time
+ * @property {string[]} pieces
+ * @property {number | null} peak
+ * @property {boolean} is_pinned
+ * @property {boolean} has_returned
+ * @property {boolean} is_deleted
+ * @property {Marks} marks
+ */
+
+/**
+ * The context at a moment; `missing` counts chunks that no longer exist.
+ * @typedef {{ number: number, time: string, changes: (ContextChange & { text: string })[], chunks: PastChunk[], missing: number }} PastContext
+ */
+
+/** @typedef {{ key: Key, attention: string | null, place: number | null }} ChunkHeat what a chunk can be coloured by */
+/** @typedef {{ has_reader: boolean, chunks: ChunkHeat[] }} Heat chunks of which nothing is known are missing */
 /** @typedef {{ keys: Key[], question: string | null }} Deletion */
 /** @typedef {{ id: number, history: number[] }} TokenDetails */
 

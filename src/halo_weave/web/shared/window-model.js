@@ -289,7 +289,7 @@ export class WindowModel extends Emitter {
  * By hand, because a call for each byte would take most of a frame.
  * @param {string} base64
  */
-function bytesOf(base64) {
+export function bytesOf(base64) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64).buffer;
   const signs = atob(base64);
   const bytes = new Uint8Array(signs.length);

@@ -14,6 +14,7 @@ import { underlineTokens } from "./looked-at.js";
 /** @typedef {{ spans: Element[], levels: Uint8Array }} Painted */
 
 const NONE = 255; // a level that was never painted
+const CLASSES = [...Array.from({ length: UNSEEN }, (_, level) => `b${level}`), "", "out"]; // by level
 const CHANGES_PER_FRAME = 200;
 
 export class Painter {
@@ -97,11 +98,11 @@ export class Painter {
     const values = this.#heat.values(chunk);
     let [changes, peak] = [0, -1];
     for (let place = 0; place < spans.length; place += 1) {
-      const level = this.#heat.level(chunk, values?.[place], levels[place]);
-      if (level !== UNSEEN && level > peak) peak = level;
+      const level = this.#heat.level(chunk, place, values?.[place], levels[place]);
+      if (level < UNSEEN && level > peak) peak = level;
       if (level === levels[place]) continue;
       levels[place] = level;
-      spans[place].className = level === UNSEEN ? "" : `b${level}`;
+      spans[place].className = CLASSES[level];
       changes += 1;
     }
     view.dataset.peak = peak < 0 ? "none" : String(peak);

@@ -87,11 +87,15 @@ def _set_aside_lost(connection: sqlite3.Connection, now: datetime, found: list[D
     """Set aside rows that belong to a row that no longer exists."""
     lost: list[tuple[str, str, tuple[str, ...]]] = [
         ("burials", "window NOT IN (SELECT id FROM windows)", ()),
+        ("timeline", "window NOT IN (SELECT id FROM windows)", ()),
         ("tree_snapshots", snapshots.LOST, ()),
         ("snapshot_chunks", snapshots.UNUSED, ()),
     ]
     windows = [damage.row["id"] for damage in found if damage.table.name == "windows"]
     lost += [("journal", "window = ?", (window_id,)) for window_id in windows if isinstance(window_id, str)]
+    # Without one of its entries a timeline no longer leads from the present to the past.
+    broken = {damage.row["window"] for damage in found if damage.table.name == "timeline"}
+    lost += [("timeline", "window = ?", (window_id,)) for window_id in broken if isinstance(window_id, str)]
     tables = {table.name: table for table in TABLES}
     kept = []
     for name, where, parameters in lost:

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterator
 
-from halo_weave.memory.sqlite import burials, notes, outlines, settings, totals, wishes
+from halo_weave.memory.sqlite import burials, notes, outlines, settings, timeline, totals, wishes
 from halo_weave.memory.sqlite.migrating import schema_of_new_memory
 from halo_weave.memory.sqlite.repair.damage import TABLES, damages
 from halo_weave.memory.sqlite.repair.texts import any_text, printable
@@ -35,6 +35,7 @@ def findings(connection: sqlite3.Connection) -> list[str]:
         _vectors,
         _token_keys,
         _burials,
+        _timeline,
         _notes,
         _tree,
     )
@@ -191,6 +192,10 @@ def _token_keys(connection: sqlite3.Connection) -> Iterator[str]:
 
 def _burials(connection: sqlite3.Connection) -> Iterator[str]:
     yield from burials.findings(connection)
+
+
+def _timeline(connection: sqlite3.Connection) -> Iterator[str]:
+    yield from timeline.findings(connection)
 
 
 def _notes(connection: sqlite3.Connection) -> Iterator[str]:
