@@ -22,6 +22,12 @@ FinishReason = Literal["end", "length", "stop_string", "stopped"]
 """The model ended its turn; max_tokens or the end of the context was reached; a stop string matched; cancelled."""
 
 
+PHRASE_PENALTY_FREE_TOKENS = 4
+"""A repeated phrase that is shorter than this is not penalised."""
+PHRASE_PENALTY_BASE = 1.75
+"""The penalty grows by this factor with each further token."""
+
+
 class Placed(NamedTuple):
     """A token of a context at its absolute position, which has no upper limit."""
 
@@ -99,7 +105,7 @@ class GenerationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
             ge=0, le=1, description="Ignore tokens whose probability is below this share of the most likely token's."
         ),
     ] = 0.0
-    # 1.1, because without it small models, including the bundled one, repeat the same sentence over and over.
+    # 1.1, because without it small models repeat the same words over and over.
     repeat_penalty: Annotated[
         float,
         msgspec.Meta(
@@ -109,6 +115,15 @@ class GenerationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
             "itself.",
         ),
     ] = 1.1
+    phrase_penalty: Annotated[
+        float,
+        msgspec.Meta(
+            ge=0,
+            le=10,
+            description="Penalty on repeating a phrase of the same reply (DRY); the longer the phrase, the higher. "
+            "0 for none. Raise it to 0.8 if the model repeats whole sentences.",
+        ),
+    ] = 0.0
     seed: (
         Annotated[
             int,

@@ -59,14 +59,14 @@ class SettingsChanged(msgspec.Struct):
 
 
 def _list(call: Call) -> list[SettingShape]:
-    sources = setting_sources(*call.program.layers)
+    settings, sources = call.program.settings_in_use, setting_sources(*call.program.layers, call.program.model)
     return [
         SettingShape(
             name=one.name,
             section=one.name.partition(".")[0],
             type=one.type,
             default=one.default,
-            value=present_value(call.program.settings, one.name),
+            value=present_value(settings, one.name),
             allowed=one.allowed,
             minimum=one.minimum,
             maximum=one.maximum,

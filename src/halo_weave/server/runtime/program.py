@@ -107,6 +107,17 @@ class Program:
             raise EngineUnavailable("The model is loading; try again when it is ready.")
         return self._hub
 
+    @property
+    def model(self) -> str:
+        """The name of the model in use; empty while there is none."""
+        engine = self.keeper.engine
+        return "" if engine is None else engine.facts.name
+
+    @property
+    def settings_in_use(self) -> Settings:
+        """The settings with the defaults of the model in use."""
+        return self.settings.for_model(self.model)
+
     def open_windows(self) -> list[Window]:
         return [] if self._hub is None else self._hub.open_windows()
 
@@ -136,7 +147,7 @@ class Program:
         self.feed(window)
 
         def work_as_set(cancellation: Cancellation) -> None:
-            window.use_defaults(self.settings.window)
+            window.use_defaults(self.settings.for_model(window.engine.facts.name).window)
             work(cancellation)
 
         # Under the lock, so that closing an engine's windows covers all of their turns.
@@ -172,10 +183,10 @@ class Program:
         self.settings = settings
         self.memory.use_embedder(settings.embedder)
         if self._hub is not None:
-            self._hub.use_settings(settings.window)
+            self._hub.use_settings(settings.for_model(self._hub.engine.facts.name).window)
         for window in self.open_windows():
             try:
-                window.use_defaults(settings.window)
+                window.use_defaults(settings.for_model(window.engine.facts.name).window)
             except WindowBusy:
                 continue  # it takes them before its next turn
         is_loading = self.keeper.load(settings.engine)
@@ -201,7 +212,8 @@ class Program:
 
     def _take_engine(self, engine: Engine) -> None:
         """Close the windows of the previous engine; they open again with the new one when somebody views them."""
-        hub = Hub(engine, self.memory, self.settings.window, self._sizes, toolbox=self.tools.chat)
+        settings = self.settings.for_model(engine.facts.name).window
+        hub = Hub(engine, self.memory, settings, self._sizes, toolbox=self.tools.chat)
         with self._lock:
             old, self._hub = self._hub, hub
             for feed in self._feeds.values():

@@ -33,7 +33,8 @@ def run(settings: Settings, window_name: str) -> int:
         memory = stack.enter_context(opened_memory(settings, may_be_new=True, notice=notices.tell))
         stack.enter_context(_embedded(memory))
         toolbox = stack.enter_context(opened_toolboxes(memory, settings.memory)).chat
-        hub = stack.enter_context(closing(Hub(engine, memory, settings.window, sizes, toolbox=toolbox)))
+        window_settings = settings.for_model(engine.facts.name).window
+        hub = stack.enter_context(closing(Hub(engine, memory, window_settings, sizes, toolbox=toolbox)))
         stack.enter_context(closing(Reflecting(hub.open_windows)))
         chat = OpenChat(hub, memory, notices, window_name, is_typed=is_typed)
         if is_typed:
