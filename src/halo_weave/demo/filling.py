@@ -65,7 +65,12 @@ def fill(
             )
         window.messages += 1
         end = text_of_number(reserved.position_end)
-        window.newest = SavedExchange(*map(text_of_number, (reserved.turn_user, reserved.turn_assistant)), end, end)
+        window.newest = SavedExchange(
+            turn_user=text_of_number(reserved.turn_user),
+            turn_assistant=text_of_number(reserved.turn_assistant),
+            free_from=end,
+            free_to=end,
+        )
     for window in windows.values():
         written += window.chunks
     memory.write(sorted(written, key=lambda chunk: chunk.first_position))
