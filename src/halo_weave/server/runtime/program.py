@@ -26,6 +26,7 @@ from halo_weave.server.runtime.jobs import Jobs
 from halo_weave.server.runtime.status_broadcast import StatusBroadcast
 from halo_weave.server.runtime.temporary_files import TemporaryFiles
 from halo_weave.server.runtime.turn_queue import TurnQueue, TurnWork
+from halo_weave.session.actions.following import Following
 from halo_weave.session.actions.reflection import Reflecting
 from halo_weave.session.hub import Hub
 from halo_weave.session.window.window import Window
@@ -94,6 +95,7 @@ class Program:
         self.is_saved = threading.Event()
         """Set during shutdown, once everything is saved."""
         self._reflecting = Reflecting(self.open_windows, self.send)
+        self._following = Following(self.open_windows, lambda _window, _chunks: self.broadcast.tell("windows"))
         self.keeper = EngineKeeper(open_engine, self._take_engine, lambda: self.broadcast.tell("status", "windows"))
         self.keeper.load(settings.engine)
 
@@ -199,6 +201,7 @@ class Program:
         self.turns.close()
         self.keeper.stop()
         self._reflecting.close()
+        self._following.close()
         self.jobs.close()
         self.downloads.close()
         self.rendering.close()
