@@ -6,7 +6,7 @@ Calls block. They may come from any thread, one call at a time per context. A ca
 cancelled, before the call or during it, or if its context is closed.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -18,6 +18,8 @@ from halo_weave.records.tokens import Token
 from halo_weave.text.chat_template import ChatTemplate
 
 Attention = NDArray[np.float32]
+OnRead = Callable[[int, int], None]
+"""Receives how many tokens were read of those that have to be read."""
 FinishReason = Literal["end", "length", "stop_string", "stopped"]
 """The model ended its turn; max_tokens or the end of the context was reached; a stop string matched; cancelled."""
 
@@ -186,11 +188,13 @@ class EngineContext(Protocol):
         clean: bool = False,
         observe: bool = False,
         cancellation: Cancellation | None = None,
+        on_read: OnRead | None = None,
     ) -> SyncReport:
         """Make the context equal to `tokens`, in ascending order of position. Raises EngineStopped if cancelled.
 
         `clean` reads everything again and discards the kept rows of removed text, so removed text cannot influence the
-        model. `observe` also reports the attention of the tokens that are decoded.
+        model. `observe` also reports the attention of the tokens that are decoded. `on_read` is called in this thread
+        after each batch of tokens, by engines that know how far they are.
         """
         ...
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from halo_weave.engine.cancellation import Cancellation
-from halo_weave.engine.protocol import Attention, Engine, EngineContext, Placed, SyncReport
+from halo_weave.engine.protocol import Attention, Engine, EngineContext, OnRead, Placed, SyncReport
 from halo_weave.errors import StoreConflict, StoreError, WindowBusy
 from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import Chunk, ChunkKey
@@ -248,13 +248,20 @@ class Window:
             cancellation.cancel()
 
     def sync(
-        self, layout: Layout, opened: OpenTurn | None = None, *, cancellation: Cancellation | None = None
+        self,
+        layout: Layout,
+        opened: OpenTurn | None = None,
+        *,
+        cancellation: Cancellation | None = None,
+        on_read: OnRead | None = None,
     ) -> SyncReport:
         """Let the model see this; after a deletion without any trace of what was deleted."""
         read = [span.chunk.key.turn for span in layout.spans]
         # Before: if it is stopped or fails half-way, some of it was read all the same.
         self._latest_turn_read = max([self._latest_turn_read, *read, *([opened.turn.turn] if opened else [])])
-        report = self.engine_context.sync(layout.placed, clean=self._must_reread, cancellation=cancellation)
+        report = self.engine_context.sync(
+            layout.placed, clean=self._must_reread, cancellation=cancellation, on_read=on_read
+        )
         self._must_reread = False
         return report
 

@@ -77,7 +77,8 @@
 /**
  * @typedef {{ kind: "message" | "written" | "reply" | "edited", data: { chunks: ChunkRecord[] } }
  *   | { kind: "resurrected", data: { chunks?: ChunkRecord[] } }
- *   | { kind: "token" | "status" | "notice" | "error", data: { text: string } }
+ *   | { kind: "token" | "notice" | "error", data: { text: string } }
+ *   | { kind: "status", data: { text: string, read?: number, total?: number, seconds_left?: number } }
  *   | { kind: "tool", data: ToolCall & { chunks: ChunkRecord[] } }
  *   | { kind: "undeleted", data: { keys: Key[], chunks?: ChunkRecord[] } }
  *   | { kind: "buried", data: { chunks: { key: Key }[] } }
