@@ -169,13 +169,13 @@
  * @property {boolean} is_buried
  */
 
-/** @typedef {{ version: number, time: string | null, origin: string, command: string, document: string }} NotesRecord */
+/** @typedef {{ version: number, time: string | null, origin: string, command: string, document: string, text: string | null }} NotesRecord */
 /** @typedef {{ version: number, time: string, origin: string, command: string, bytes: number }} NotesVersion */
 /** @typedef {{ version: number, text: string }} NotesSaved */
 
 /** @typedef {{ heading: string, path: string, entry: object | null, children: TreeNode[] }} TreeNode */
 /** @typedef {{ key: Key, role: Role, time: string, text: string, tokens: number, similarity: number }} TreeQuote */
-/** @typedef {{ path: string, version: number, created: string, modified: string, accessed: string, document: string, snapshot: TreeQuote[] }} TreeEntryRecord */
+/** @typedef {{ path: string, version: number, created: string, modified: string, accessed: string, content: unknown, document: string, snapshot: TreeQuote[] }} TreeEntryRecord */
 /** @typedef {{ path: string, modified: string, score: number }} TreeHit */
 /** @typedef {{ version: number, time: string, origin: string, is_deletion: boolean }} TreeVersion */
 
