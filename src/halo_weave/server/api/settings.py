@@ -92,6 +92,8 @@ def _change(call: Call) -> SettingsChanged:
         settings_file.replace(layers.file, settings_file.changed(before, wanted))
         try:
             settings = load_settings(*layers)
+            if settings.engine != program.settings.engine:
+                program.require_usable(settings.engine)
         except BaseException:
             settings_file.replace(layers.file, before)
             raise

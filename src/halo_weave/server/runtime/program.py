@@ -3,7 +3,7 @@
 import logging
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -11,8 +11,9 @@ from typing import NamedTuple
 from halo_weave import paths
 from halo_weave.config import Settings, load_settings
 from halo_weave.engine.cancellation import Cancellation
-from halo_weave.engine.factory import open_engine
+from halo_weave.engine.factory import open_engine, require_usable
 from halo_weave.engine.protocol import Engine
+from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import EngineUnavailable, StoreUnavailable, WindowBusy
 from halo_weave.memory.memory import open_memory
 from halo_weave.server.http_errors import NotFound
@@ -62,8 +63,15 @@ def layers_of(overrides: Mapping[str, str]) -> SettingsLayers:
 class Program:
     """Thread-safe. Starts to load the model immediately; until it is loaded, everything but windows is usable."""
 
-    def __init__(self, layers: SettingsLayers, open_engine: OpenEngine = open_engine) -> None:
+    def __init__(
+        self,
+        layers: SettingsLayers,
+        open_engine: OpenEngine = open_engine,
+        require_usable: Callable[[EngineSettings], None] = require_usable,
+    ) -> None:
+        """`require_usable` raises SettingError for settings that `open_engine` cannot work with."""
         self.layers = layers
+        self.require_usable = require_usable
         self.settings = layers.load()
         self.broadcast = StatusBroadcast()
         self.figures = TurnFigures()

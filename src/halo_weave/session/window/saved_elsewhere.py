@@ -53,4 +53,4 @@ def _place(exchange: SavedExchange) -> int:
 
 
 def _tokens(chunk: SavedChunk) -> int:
-    return chunk.brightness_rows().shape[1]
+    return int(chunk.brightness_rows().shape[1])
