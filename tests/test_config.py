@@ -1,4 +1,4 @@
-"""Settings come in four layers, and each value is checked against its annotation."""
+"""Settings come in layers, and each value is checked against its annotation."""
 
 import json
 import math
@@ -22,6 +22,7 @@ from halo_weave.config import (
     former_setting_notices,
     load_settings,
     present_value,
+    setting_sources,
 )
 from halo_weave.errors import SettingError
 from halo_weave.former_settings import FORMER_SETTINGS
@@ -29,6 +30,7 @@ from halo_weave.server.api import settings_file
 
 DESCRIPTIONS = {setting.name: setting for setting in describe_settings()}
 BOUNDED = [setting for setting in DESCRIPTIONS.values() if setting.minimum is not None or setting.maximum is not None]
+BUNDLED = Path(paths.BUNDLED_MODEL_FILE).stem
 NOWHERE = Path("there is no such file")
 
 texts = st.text(st.characters(codec="utf-8"))
@@ -383,3 +385,20 @@ def test_every_setting_is_described() -> None:
             assert setting.minimum is not None, name
             assert setting.maximum is not None, name
             assert all(math.isfinite(bound) for bound in (setting.minimum, setting.maximum)), name
+
+
+def test_a_models_defaults_come_after_the_general_ones_and_before_a_persons_own(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    untouched = load_settings({}, {}, file).for_model(BUNDLED)
+    assert untouched.generation.phrase_penalty == 0.8
+    assert load_settings({}, {}, file).for_model("another model") == load_settings({}, {}, file)
+    file.write_text("[generation]\nphrase_penalty = 0.0\n", encoding="utf-8")
+    assert load_settings({}, {}, file).for_model(BUNDLED).generation.phrase_penalty == 0.0
+
+
+def test_each_value_tells_where_it_comes_from(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("[generation]\nrepeat_penalty = 1.3\n", encoding="utf-8")
+    sources = setting_sources({"generation.seed": "5"}, {"HALO_GENERATION_TOP_K": "7"}, file, BUNDLED)
+    told = [sources[f"generation.{name}"] for name in ("top_p", "phrase_penalty", "repeat_penalty", "top_k", "seed")]
+    assert told == ["default", "model", "file", "environment", "command line"]

@@ -81,6 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     with_model, with_settings = engine_flags(), settings_flags()
     chat_arguments.add_serve_command(commands, with_model)
     chat_arguments.add_chat_command(commands, with_model)
+    chat_arguments.add_demo_command(commands, with_model)
     installation_arguments.add_doctor_command(commands, with_model)
     installation_arguments.add_settings_command(commands, with_model)
     memory_arguments.add_transfer_commands(commands, with_settings)

@@ -1,4 +1,4 @@
-"""Settings: defaults < config.toml < environment HALO_<SECTION>_<NAME> < command line.
+"""Settings: defaults < defaults of the model < config.toml < environment HALO_<SECTION>_<NAME> < command line.
 
 Each layer is checked separately, so an invalid value is refused even if a later layer overrides it. Types, ranges and
 choices come from the annotations of the settings; no setting is named in this module.
@@ -16,6 +16,7 @@ import msgspec
 from msgspec import inspect
 
 from halo_weave import paths
+from halo_weave.engine.model_defaults import model_defaults
 from halo_weave.engine.protocol import GenerationSettings
 from halo_weave.engine.reader.settings import ReaderSettings
 from halo_weave.engine.settings import EngineSettings
@@ -32,7 +33,7 @@ from halo_weave.weave.settings import WeaveSettings
 ENVIRONMENT_PREFIX = "HALO_"
 HIDDEN_VALUE = HIDDEN
 _LARGEST_FILE_BYTES = 1024 * 1024
-Source = Literal["default", "file", "environment", "command line"]
+Source = Literal["default", "model", "file", "environment", "command line"]
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,6 +49,13 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     preview: PreviewSettings = PreviewSettings()
     reflection: ReflectionSettings = ReflectionSettings()
     tools: ToolSettings = ToolSettings()
+    chosen: frozenset[str] = frozenset()
+    """The names of settings that a person chose in any layer; a model's own defaults leave these alone."""
+
+    def for_model(self, model: str) -> "Settings":
+        """Return the settings with the defaults of the model of this name."""
+        own = {name: value for name, value in model_defaults(model).items() if f"generation.{name}" not in self.chosen}
+        return msgspec.structs.replace(self, generation=msgspec.structs.replace(self.generation, **own))
 
     @property
     def window(self) -> WindowSettings:
@@ -71,17 +79,22 @@ class SettingDescription(msgspec.Struct, frozen=True):
 def load_settings(overrides: Mapping[str, str], environ: Mapping[str, str], config_file: Path) -> Settings:
     """Merge all layers. `overrides` maps dotted names to values as text; the file may be missing."""
     sections: dict[str, dict[str, Any]] = {}
-    for dotted, (value, _) in _layered(overrides, environ, config_file).items():
+    layered = _layered(overrides, environ, config_file)
+    for dotted, (value, _) in layered.items():
         section, _, name = dotted.partition(".")
         sections.setdefault(section, {})[name] = value
     built: dict[str, Any] = {section: _section_types()[section](**named) for section, named in sections.items()}
-    return Settings(**built)
+    return Settings(**built, chosen=frozenset(layered))
 
 
-def setting_sources(overrides: Mapping[str, str], environ: Mapping[str, str], config_file: Path) -> dict[str, Source]:
-    """Return the layer that each setting's value comes from."""
+def setting_sources(
+    overrides: Mapping[str, str], environ: Mapping[str, str], config_file: Path, model: str = ""
+) -> dict[str, Source]:
+    """Return the layer that each setting's value comes from, for the model of this name."""
+    by_default: dict[str, Source] = dict.fromkeys(_known(), "default")
+    by_model: dict[str, Source] = {f"generation.{name}": "model" for name in model_defaults(model)}
     layered = _layered(overrides, environ, config_file)
-    return {name: layered[name][1] if name in layered else "default" for name in _known()}
+    return by_default | by_model | {name: source for name, (_, source) in layered.items()}
 
 
 def former_setting_notices(overrides: Mapping[str, str], environ: Mapping[str, str], config_file: Path) -> list[str]:
@@ -151,7 +164,7 @@ class _Bounds(msgspec.Struct, frozen=True):
 
 @functools.cache
 def _section_types() -> dict[str, type[msgspec.Struct]]:
-    return get_type_hints(Settings)
+    return {name: hint for name, hint in get_type_hints(Settings).items() if name != "chosen"}
 
 
 @functools.cache

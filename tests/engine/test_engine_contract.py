@@ -109,6 +109,13 @@ def test_a_clean_sync_reads_everything_again(engine: Engine, context: EngineCont
     assert (report.kept, report.restored, report.decoded) == (0, 0, len(wanted) - 3)
 
 
+def test_progress_of_reading_only_grows_and_never_exceeds_what_is_read(engine: Engine, context: EngineContext) -> None:
+    told: list[tuple[int, int]] = []
+    report = context.sync(placed(engine, "The river is long. " * 60), on_read=lambda *read: told.append(read))
+    assert told == sorted(told)
+    assert all(0 < read <= total <= report.decoded for read, total in told)
+
+
 def test_positions_have_no_upper_limit(engine: Engine, context: EngineContext) -> None:
     wanted = asked(engine, "Hi", first=2**64 + 12345678901234567890)
     context.sync(wanted)

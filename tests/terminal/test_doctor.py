@@ -37,6 +37,8 @@ def test_all_is_well_with_the_bundled_model(capsys: pytest.CaptureFixture[str], 
         "Context: 4,096 tokens usable, trained with 8,192",
         "Attention: yes",
         "Editing the context: yes",
+        "temperature 0.7 (default)",
+        "phrase penalty 0.8 (default of this model)",
         "will be prepared at first use",
         f"Data folder: {home} (does not exist yet)",
         f"Config file: {home / 'config.toml'} (does not exist yet)",
@@ -62,6 +64,13 @@ def test_the_same_as_json(capsys: pytest.CaptureFixture[str], home: Path) -> Non
     assert report["engine"]["abilities"]["attention"]["available"] is True
     assert report["data_folder"] == {"path": str(home), "exists": False, "writable": True}
     assert report["free_disk_bytes"] > 0
+
+
+def test_a_setting_of_ones_own_is_reported_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["doctor", "--json", "--set", "engine.kind=echo", "--set", "generation.phrase_penalty=0.5"]) == 0
+    sampling = {one["name"]: (one["value"], one["source"]) for one in json.loads(capsys.readouterr().out)["sampling"]}
+    assert sampling["phrase_penalty"] == (0.5, "chosen")
+    assert sampling["temperature"] == (0.7, "default")
 
 
 def test_a_missing_model_fails_with_its_name_and_the_way_out(

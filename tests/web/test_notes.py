@@ -28,7 +28,7 @@ def open_notes(tab: Tab) -> Locator:
     """Open the notes with their keyboard shortcut; return the editor once it is editable."""
     tab.page.locator("h1").click()
     tab.page.keyboard.press("n")
-    editor = tab.page.get_by_label("Notes as JSON")
+    editor = tab.page.get_by_label("Notes, as text or JSON")
     expect(editor).to_be_enabled()
     return editor
 
@@ -142,3 +142,19 @@ def test_hostile_notes_are_text(echo_server: Process, browser: Browser) -> None:
         expect(tab.dialog.locator(".notes-note")).to_contain_text("deleted")
         assert tab.page.evaluate("window.hacked ?? null") is None
         assert tab.page.locator("halo-notes :is(script, img, iframe, svg, object, embed, form, a)").count() == 0
+
+
+def test_notes_may_be_plain_text_and_stay_so(echo_server: Process, browser: Browser) -> None:
+    begin(echo_server, cat="Mia")
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open()
+        editor = open_notes(tab)
+        editor.fill("Milk\nCall Ann on Tuesday")
+        button(tab, "Save").click()
+        expect(tab.dialog.locator(".notes-note")).to_contain_text("Saved as version")
+        expect(editor).to_have_value("Milk\nCall Ann on Tuesday")
+        assert echo_server.call("GET", "/api/notes")["text"] == "Milk\nCall Ann on Tuesday"
+        editor.press("End")
+        editor.type(" at noon")
+        button(tab, "Save").click()
+        expect(tab.dialog.locator(".notes-note")).to_contain_text("at noon")

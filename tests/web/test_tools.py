@@ -54,4 +54,4 @@ def test_a_call_of_the_bundled_model_is_carried_out_and_shown(model_server: Proc
         expect(tab.dialog.locator(".tool-log li")).to_have_count(1)
         tab.page.keyboard.press("Escape")
         tab.open_dialog("notes")
-        expect(tab.dialog.get_by_label("Notes as JSON")).to_have_value(re.compile("Mia"))
+        expect(tab.dialog.get_by_label("Notes, as text or JSON")).to_have_value(re.compile("Mia"))

@@ -35,7 +35,7 @@ def opened(tab: Tab) -> Locator:
 def entry(tree: Locator, name: str | re.Pattern[str]) -> Locator:
     tree.locator(".tree-list").get_by_role("button", name=name, exact=True).click()
     shown = tree.locator("halo-tree-entry")
-    expect(shown.get_by_label("Content, as JSON")).not_to_have_value("")
+    expect(shown.get_by_label("Content")).not_to_have_value("")
     return shown
 
 
@@ -45,7 +45,7 @@ def test_an_entry_is_made_edited_compared_and_restored(echo_server: Process, bro
         tree = opened(tab)
         tree.get_by_role("button", name="New entry").click()
         tree.get_by_label("Path").fill("Edited / Plan")
-        editor = tree.get_by_label("Content, as JSON")
+        editor = tree.get_by_label("Content")
         editor.fill('{"goal": ')
         expect(tree.get_by_text("This is not valid JSON yet")).to_be_visible()
         expect(tree.get_by_role("button", name="Save", exact=True)).to_be_disabled()
@@ -53,7 +53,7 @@ def test_an_entry_is_made_edited_compared_and_restored(echo_server: Process, bro
         tree.get_by_role("button", name="Save", exact=True).click()
         shown = entry(tree, "Plan")
         expect(shown.locator("h3")).to_have_text("Edited/Plan")
-        editor = shown.get_by_label("Content, as JSON")
+        editor = shown.get_by_label("Content")
         expect(editor).to_have_value(f'{{\n  "goal": "first",\n  "big": {BIG}\n}}')
         editor.fill(f'{{"goal": "second", "big": {BIG}}}')
         shown.get_by_role("button", name="Save", exact=True).click()
@@ -98,7 +98,7 @@ def test_what_somebody_else_saved_meanwhile_is_not_overwritten_unasked(echo_serv
         tab = visitor.open(new_window(echo_server, "tree conflict"))
         shown = entry(opened(tab), "Shared")
         save(echo_server, "Shared", "theirs")
-        shown.get_by_label("Content, as JSON").fill('"mine again"')
+        shown.get_by_label("Content").fill('"mine again"')
         shown.get_by_role("button", name="Save", exact=True).click()
         expect(shown.get_by_text("is at version 2, not 1")).to_be_visible()
         assert echo_server.call("GET", "/api/tree/entry?path=Shared")["content"] == "theirs"
@@ -149,7 +149,7 @@ def test_hostile_text_is_shown_as_text(echo_server: Process, browser: Browser, t
         tree = opened(tab)
         shown = entry(tree, path.rpartition("/")[2])
         expect(shown.locator("h3")).to_have_text(path)
-        assert text in shown.get_by_label("Content, as JSON").input_value().replace('\\"', '"')
+        assert text in shown.get_by_label("Content").input_value().replace('\\"', '"')
         shown.get_by_text("Related passages").click()
         expect(shown.locator(".grave-text").filter(has_text=text.strip()).first).to_be_visible()
         shown.get_by_text("Versions").click()
@@ -158,3 +158,17 @@ def test_hostile_text_is_shown_as_text(echo_server: Process, browser: Browser, t
         assert tab.page.evaluate("window.hacked ?? null") is None
         assert tab.page.locator("halo-tree :is(script, img, iframe, svg, a)").count() == 0
     echo_server.call("POST", "/api/tree/delete", {"path": path})
+
+
+def test_an_entry_may_be_plain_text_and_stays_so(echo_server: Process, browser: Browser) -> None:
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open(new_window(echo_server, "plain tree"))
+        tree = opened(tab)
+        tree.get_by_role("button", name="New entry").click()
+        tree.get_by_label("Path").fill("Plain / Summer")
+        tree.get_by_label("Content").fill("Two weeks in Ghent.")
+        tree.get_by_role("button", name="Save", exact=True).click()
+        shown = entry(tree, "Summer")
+        expect(shown.get_by_label("Content")).to_have_value("Two weeks in Ghent.")
+        content = echo_server.call("GET", "/api/tree/entry?path=Plain/Summer")["content"]
+        assert content == "Two weeks in Ghent."

@@ -20,6 +20,7 @@ from halo_weave.engine.protocol import (
     AttentionChoice,
     GenerationSettings,
     ModelFacts,
+    OnRead,
     Placed,
     SpecialTokens,
     Step,
@@ -37,6 +38,7 @@ _FIRST_OF_LENGTH = (0, 0, 256, 256 + 256**2)
 _FIRST_MARK = 256 + 256**2 + 256**3
 _TURN_END = _FIRST_MARK + 1
 _LAYERS, _HEADS = 2, 2
+_READ_AT_ONCE = 64
 
 MadeUpAttention = Callable[[Sequence[Placed]], Attention]
 """Maps a context to one row of attention over it."""
@@ -132,19 +134,23 @@ class EchoContext:
         clean: bool = False,
         observe: bool = False,
         cancellation: Cancellation | None = None,
+        on_read: OnRead | None = None,
     ) -> SyncReport:
         started = time.perf_counter()
         self._require_open()
         wanted = [Placed(*token) for token in tokens]
         require_order(wanted)
         self._require_room(len(wanted))
-        if cancellation is not None:
-            cancellation.require_going_on("Reading the context")
-        if clean:
-            self._kept.clear()
         changes = difference([] if clean else self._tokens, wanted)
         inserted = [index for start, end in changes.inserted for index in range(start, end)]
-        decoded = [index for index in inserted if wanted[index] not in self._kept]
+        decoded = [index for index in inserted if clean or wanted[index] not in self._kept]
+        for read in (*range(0, len(decoded), _READ_AT_ONCE), len(decoded)):
+            if cancellation is not None:
+                cancellation.require_going_on("Reading the context")
+            if on_read is not None and read:
+                on_read(read, len(decoded))
+        if clean:
+            self._kept.clear()
         removed = self._tokens if clean else [self._tokens[i] for run in changes.removed for i in range(*run)]
         staying = set(wanted)
         report = SyncReport(

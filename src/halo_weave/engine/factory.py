@@ -1,8 +1,10 @@
 """Creates the engine that the settings ask for."""
 
+from pathlib import Path
+
 from halo_weave.engine.protocol import Engine
 from halo_weave.engine.settings import EngineSettings
-from halo_weave.errors import SettingError
+from halo_weave.errors import EngineUnavailable, SettingError
 
 
 def open_engine(settings: EngineSettings) -> Engine:
@@ -29,6 +31,19 @@ def open_engine(settings: EngineSettings) -> Engine:
             from halo_weave.engine.echo import EchoEngine
 
             return EchoEngine(context_tokens=settings.context_tokens or 4096)
+
+
+def require_usable(settings: EngineSettings) -> None:
+    """Raise SettingError if it is plain, without loading anything, that no engine can be opened with these settings."""
+    if settings.kind == "llamacpp" and settings.model:
+        from halo_weave.engine.llamacpp.model import require_gguf
+
+        try:
+            require_gguf(Path(settings.model).expanduser())
+        except EngineUnavailable as error:
+            raise SettingError(f"engine.model was not changed: {error}") from error
+    elif settings.kind in ("kobold", "openai"):
+        _required_url(settings)
 
 
 def _required_url(settings: EngineSettings) -> str:

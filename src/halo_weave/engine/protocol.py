@@ -6,7 +6,7 @@ Calls block. They may come from any thread, one call at a time per context. A ca
 cancelled, before the call or during it, or if its context is closed.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Literal, NamedTuple, Protocol
 
 import msgspec
@@ -18,8 +18,16 @@ from halo_weave.records.tokens import Token
 from halo_weave.text.chat_template import ChatTemplate
 
 Attention = NDArray[np.float32]
+OnRead = Callable[[int, int], None]
+"""Receives how many tokens were read of those that have to be read."""
 FinishReason = Literal["end", "length", "stop_string", "stopped"]
 """The model ended its turn; max_tokens or the end of the context was reached; a stop string matched; cancelled."""
+
+
+PHRASE_PENALTY_FREE_TOKENS = 4
+"""A repeated phrase that is shorter than this is not penalised."""
+PHRASE_PENALTY_BASE = 1.75
+"""The penalty grows by this factor with each further token."""
 
 
 class Placed(NamedTuple):
@@ -99,7 +107,7 @@ class GenerationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
             ge=0, le=1, description="Ignore tokens whose probability is below this share of the most likely token's."
         ),
     ] = 0.0
-    # 1.1, because without it small models, including the bundled one, repeat the same sentence over and over.
+    # 1.1, because without it small models repeat the same words over and over.
     repeat_penalty: Annotated[
         float,
         msgspec.Meta(
@@ -109,6 +117,15 @@ class GenerationSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True
             "itself.",
         ),
     ] = 1.1
+    phrase_penalty: Annotated[
+        float,
+        msgspec.Meta(
+            ge=0,
+            le=10,
+            description="Penalty on repeating a phrase of the same reply (DRY); the longer the phrase, the higher. "
+            "0 for none. Raise it to 0.8 if the model repeats whole sentences.",
+        ),
+    ] = 0.0
     seed: (
         Annotated[
             int,
@@ -171,11 +188,13 @@ class EngineContext(Protocol):
         clean: bool = False,
         observe: bool = False,
         cancellation: Cancellation | None = None,
+        on_read: OnRead | None = None,
     ) -> SyncReport:
         """Make the context equal to `tokens`, in ascending order of position. Raises EngineStopped if cancelled.
 
         `clean` reads everything again and discards the kept rows of removed text, so removed text cannot influence the
-        model. `observe` also reports the attention of the tokens that are decoded.
+        model. `observe` also reports the attention of the tokens that are decoded. `on_read` is called in this thread
+        after each batch of tokens, by engines that know how far they are.
         """
         ...
 

@@ -6,7 +6,7 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 
@@ -36,8 +36,18 @@ _SAVED_WITHIN_S, _CLOSED_WITHIN_S, _SENT_WITHIN_S = 2.0, 0.3, 0.4
 _WILDCARDS = ("0.0.0.0", "::")
 
 
-def run(overrides: Mapping[str, str], *, host: str, port: int | None, opens_browser: bool) -> int:
-    """Serve until Ctrl-C or SIGTERM; a second signal quits immediately. Without a port, the first free one is used."""
+def run(
+    overrides: Mapping[str, str],
+    *,
+    host: str,
+    port: int | None,
+    opens_browser: bool,
+    at_end: Callable[[], None] = lambda: None,
+) -> int:
+    """Serve until Ctrl-C or SIGTERM; a second signal quits immediately. Without a port, the first free one is used.
+
+    `at_end` is called once everything is saved, because the process may end without returning from here.
+    """
     stopped = _Stopped()
     allow_more_open_files()
     listener = free_listener(host) if port is None else listen(host, port)
@@ -53,7 +63,7 @@ def run(overrides: Mapping[str, str], *, host: str, port: int | None, opens_brow
             address = _address(_local(host), listener.getsockname()[1])
             _open_browser(f"{address}?token={token}" if token else address)
         stopped.wait(thread)
-        _end(program, server, thread)
+        _end(program, server, thread, at_end)
     return 0
 
 
@@ -127,7 +137,7 @@ class _Stopped:
         sys.stderr.write("Saving and closing; press Ctrl-C again to quit immediately.\n")
 
 
-def _end(program: Program, server: uvicorn.Server, thread: threading.Thread) -> None:
+def _end(program: Program, server: uvicorn.Server, thread: threading.Thread, at_end: Callable[[], None]) -> None:
     """Save everything and stop within seconds. Work that a thread still blocks by then is in the journal.
 
     There is no wait for an embedder that is still loading: missing vectors are computed at the next start.
@@ -138,6 +148,7 @@ def _end(program: Program, server: uvicorn.Server, thread: threading.Thread) -> 
     closing.join(_CLOSED_WITHIN_S)
     server.should_exit = True
     thread.join(_SENT_WITHIN_S)
+    at_end()
     sys.stdout.flush()
     sys.stderr.flush()
     if any(other is not threading.main_thread() and other.is_alive() for other in threading.enumerate()):

@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import shutil
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -40,6 +41,13 @@ def notice(text: str) -> None:
     """Write a line to stderr, dimmed if the terminal supports it."""
     text = harmless(text) if sys.stderr.isatty() else text
     sys.stderr.write(f"\x1b[2m{text}\x1b[0m\n" if has_styles(sys.stderr, os.environ) else f"{text}\n")
+    sys.stderr.flush()
+
+
+def write_transient(text: str) -> None:
+    """Replace the present line on stderr, which must be a terminal; empty text leaves an empty line."""
+    width = shutil.get_terminal_size().columns - 1
+    sys.stderr.write(f"\r\x1b[K{harmless(text)[:width]}")
     sys.stderr.flush()
 
 

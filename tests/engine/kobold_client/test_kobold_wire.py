@@ -173,7 +173,7 @@ def test_a_models_facts_survive_the_journey() -> None:
 
 
 def test_sampling_survives_the_journey_under_stock_names() -> None:
-    settings = GenerationSettings(0.1, 0.2, 3, 0.4, 1.5, 6, 7, ("stop",))
+    settings = GenerationSettings(0.1, 0.2, 3, 0.4, 1.5, 0.8, 6, 7, ("stop",))
     assert msgspec.convert(sampling_fields(settings), GenerateRequest).settings() == settings
     assert GenerateRequest(sampler_seed=-1).settings().seed is None
 
@@ -187,6 +187,7 @@ def test_sampling_survives_the_journey_under_stock_names() -> None:
         ("top_k", [0, 1_000_000], [-1, 1_000_001]),
         ("min_p", [0, 1], [-0.1, 1.1]),
         ("rep_pen", [0.01, 10], [0, 10.1]),
+        ("dry_multiplier", [0, 10], [-0.1, 10.1]),
         ("sampler_seed", [None, -5, 0, 2**32 - 2], [2**32 - 1]),
     ],
 )

@@ -355,3 +355,10 @@ def test_a_context_changed_during_a_reply_says_so(llama_engine: LlamaEngine, con
     context.sync(chunk)
     with pytest.raises(EngineError, match="changed"):
         next(steps)
+
+
+def test_reading_more_than_one_batch_reports_each_batch(llama_engine: LlamaEngine, context: LlamaContext) -> None:
+    wanted = placed(llama_engine, " ".join(PARAGRAPHS) * 4, 0)[:600]
+    told: list[tuple[int, int]] = []
+    context.sync(wanted, on_read=lambda *read: told.append(read))
+    assert told == [(512, 600), (599, 600)]

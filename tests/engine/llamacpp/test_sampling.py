@@ -2,13 +2,19 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
 
+import msgspec
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from halo_weave.bench.repetition import repetition
 from halo_weave.engine.llamacpp.library import load_library
+from halo_weave.engine.llamacpp.phrase_penalty import PhrasePenalty
 from halo_weave.engine.llamacpp.sampling import REPEAT_WINDOW, Sampler
-from halo_weave.engine.protocol import GenerationSettings
+from halo_weave.engine.protocol import PHRASE_PENALTY_FREE_TOKENS, GenerationSettings
 
 UNPENALISED = 1
 LOGITS = np.array([1.0, 3.0, 2.0, -1.0, 2.9], dtype=np.float32)
@@ -76,3 +82,29 @@ def test_a_repeat_penalty_reaches_back_just_as_far_as_it_says() -> None:
 
 def test_unless_told_otherwise_what_was_said_lately_is_held_back_a_little() -> None:
     assert chosen(GenerationSettings(temperature=0), recent=[1]) == [4]
+
+
+def test_a_phrase_penalty_ends_a_loop_that_nothing_else_would_end() -> None:
+    looping = GenerationSettings(temperature=0, repeat_penalty=UNPENALISED)
+    assert set(chosen(looping, 40)) == {1}
+    penalised = chosen(msgspec.structs.replace(looping, phrase_penalty=0.8), 40)
+    runs = [len(list(group)) for _, group in groupby(penalised)]
+    assert max(runs) <= 2 * PHRASE_PENALTY_FREE_TOKENS
+
+
+def test_a_phrase_penalty_leaves_what_was_said_before_the_reply_alone() -> None:
+    settings = GenerationSettings(temperature=0, repeat_penalty=UNPENALISED, phrase_penalty=10)
+    assert chosen(settings, PHRASE_PENALTY_FREE_TOKENS, recent=[1] * 60) == [1] * PHRASE_PENALTY_FREE_TOKENS
+
+
+@given(st.lists(st.integers(0, 4), min_size=200, max_size=200))
+def test_with_a_phrase_penalty_no_phrase_can_be_forced_to_repeat_for_long(wishes: list[int]) -> None:
+    """Whatever the model prefers by ten, a phrase of twelve tokens is penalised by more."""
+    penalty = PhrasePenalty(0.8)
+    reply: list[int] = []
+    for wish in [*wishes[:40], *wishes[:40], *wishes[:40]]:
+        logits = np.zeros(5, dtype=np.float32)
+        logits[wish] = 10
+        reply.append(int(np.argmax(penalty.penalised(logits))))
+        penalty.accept(reply[-1])
+    assert repetition(reply).longest <= 12

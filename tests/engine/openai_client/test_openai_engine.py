@@ -208,12 +208,12 @@ def test_model_and_key_are_sent() -> None:
 
 def test_sampling_is_sent_under_the_names_that_the_servers_know(client: OpenAIEngine, llama: LoopbackServer) -> None:
     wanted = GenerationSettings(
-        temperature=0.5, top_p=0.8, top_k=20, min_p=0.1, repeat_penalty=1.2, seed=7, max_tokens=9
+        temperature=0.5, top_p=0.8, top_k=20, min_p=0.1, repeat_penalty=1.2, phrase_penalty=0.8, seed=7, max_tokens=9
     )
     reply(asked(client), wanted)
     body = llama.bodies(CHAT)[0]
     sent = {"temperature": 0.5, "top_p": 0.8, "top_k": 20, "min_p": 0.1, "seed": 7, "max_tokens": 9}
-    sent |= {"repeat_penalty": 1.2, "repetition_penalty": 1.2}
+    sent |= {"repeat_penalty": 1.2, "repetition_penalty": 1.2, "dry_multiplier": 0.8}
     assert sent.items() <= body.items()
     assert "continue_final_message" not in body
 

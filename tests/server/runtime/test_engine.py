@@ -8,7 +8,7 @@ import pytest
 
 from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.echo import EchoContext, EchoEngine
-from halo_weave.engine.factory import open_engine
+from halo_weave.engine.factory import open_engine, require_usable
 from halo_weave.engine.protocol import AttentionChoice, Engine, GenerationSettings, Step
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import EngineUnavailable, WindowBusy
@@ -146,6 +146,22 @@ def test_a_model_that_cannot_be_loaded_leaves_the_one_before_in_use_and_says_why
         assert one.say(window, "Hello")["messages"] == 1
         assert models.engines[0].closings == 0
     assert [engine.closings for engine in models.engines] == [1]
+
+
+@pytest.mark.parametrize("content", [None, b"", b"GGML rather than GGUF"])
+def test_a_model_that_is_no_model_is_refused_before_anything_changes(tmp_path: Path, content: bytes | None) -> None:
+    models, file = ModelFiles(), tmp_path / "no.gguf"
+    if content is not None:
+        file.write_bytes(content)
+    (tmp_path / "config.toml").write_text("[generation]\nseed = 5\n", encoding="utf-8")
+    with served(tmp_path, open_engine=models.open, require_usable=require_usable) as one:
+        before = one.get("/api/status")["engine"]
+        refused = one.call("PUT", "/api/settings", {"engine.model": str(file)}, status=400)
+        assert refused["error"].startswith(f"engine.model was not changed: The model {file} ")
+        assert one.get("/api/status")["engine"] == before
+        one.call("PUT", "/api/settings", {"engine.kind": "openai"}, status=400)
+        assert one.program.settings.engine.model == ""
+    assert (tmp_path / "config.toml").read_text(encoding="utf-8") == "[generation]\nseed = 5\n"
 
 
 @pytest.mark.parametrize("has_model", [True, False])

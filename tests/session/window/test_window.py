@@ -1,6 +1,8 @@
 """Several windows, their names and settings, and the traces of deleted text in the model."""
 
+import queue
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from halo_weave.engine.llamacpp.engine import LlamaEngine
 from halo_weave.errors import InputError, SettingError, StoreConflict, WindowBusy
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.actions import actions
+from halo_weave.session.actions.following import Following, catch_up
 from halo_weave.session.hub import Hub
 from halo_weave.session.turn.turn import continue_reply, send
 from halo_weave.session.window.events import Event
@@ -23,6 +26,7 @@ from support.windows import (
     held_text,
     kinds,
     living,
+    notices,
     opened_hub,
     seen_text,
     stored_text,
@@ -235,12 +239,55 @@ def test_a_reply_that_another_process_took_for_cut_off_is_kept_to_its_end(tmp_pa
                 two.open("river")
 
         happening.at[20] = open_elsewhere
-        with pytest.raises(StoreConflict, match=r"by another program at the same time\. Check its current state"):
-            send(window, "How long is the river?")
+        assert send(window, "How long is the river?").text == "word " * 60
         assert stored_text(window.memory, 2) == "word " * 60
         assert "".join(text for key, text in living(window) if key.turn == 2) == "word " * 60
         assert send(window, "Is that so?").text == "Yes."
         assert window.memory.store.verify() == []
+
+
+def test_what_two_programs_say_in_a_window_at_the_same_time_is_all_there(tmp_path: Path) -> None:
+    happening = Happening()
+    with (
+        opened_hub(tmp_path / "halo.db", EchoEngine(["word " * 60, "Yes."], attention=happening)) as one,
+        opened_hub(tmp_path / "halo.db") as two,
+    ):
+        first, second = one.open("river"), two.open("river")
+        send(second, "Where is it?")
+
+        def speak_elsewhere() -> None:
+            send(second, "How deep?")
+            second.rename("brook")
+            actions.pin(second, ChunkKey(1, 0, "user"))
+
+        happening.at[20] = speak_elsewhere
+        before = first.log.last_number
+        assert send(first, "How long?").text == "word " * 60
+        assert "error" not in kinds(first, before)
+        said = [text for key, text in living(first) if key.role == "user"]
+        assert said == ["Where is it?", "How long?", "How deep?"]
+        assert (first.name, first.messages) == ("brook", 3)
+        assert first.memory.store.verify() == []
+        catch_up(second)
+        assert living(second) == living(first)
+        assert send(second, "Is that all?").ending == "end"
+        assert [text for key, text in living(second) if key.role == "user"][-1] == "Is that all?"
+
+
+def test_an_idle_window_catches_up_with_another_program_by_itself(tmp_path: Path) -> None:
+    with opened_hub(tmp_path / "halo.db") as one, opened_hub(tmp_path / "halo.db") as two:
+        first, second = one.open("river"), two.open("river")
+        said: queue.SimpleQueue[list[str]] = queue.SimpleQueue()
+        with closing(
+            Following(two.open_windows, lambda _, chunks: said.put([chunk.text for chunk in chunks]), look_every_s=0.01)
+        ):
+            send(first, "How long?")
+            heard: list[str] = []
+            while len(heard) < 2:
+                heard += said.get(timeout=60)
+        assert heard == [text for _, text in living(first)]
+        assert living(second) == living(first)
+        assert notices(second) == []
 
 
 @pytest.fixture

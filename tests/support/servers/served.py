@@ -99,6 +99,7 @@ def served(
     context_tokens: int = 4096,
     overrides: Mapping[str, str] | None = None,
     open_engine: Callable[[EngineSettings], Engine] | None = None,
+    require_usable: Callable[[EngineSettings], None] = lambda _: None,
     host: str = "127.0.0.1",
     token: str | None = None,
     waits: bool = True,
@@ -108,7 +109,7 @@ def served(
 
     defaults = {"memory.path": str(folder / "halo.db"), "reader.kind": "off"}
     layers = SettingsLayers({**defaults, **(overrides or {})}, {}, folder / "config.toml")
-    program = Program(layers, open_engine or echo)
+    program = Program(layers, open_engine or echo, require_usable)
     with serving(program, host=host, token=token) as address:
         one = Served(address, program, token)
         try:

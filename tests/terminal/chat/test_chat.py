@@ -27,6 +27,7 @@ from halo_weave.session.window.events import EventLog
 from halo_weave.session.window.window import Window
 from halo_weave.terminal.chat import chat as chat_command
 from halo_weave.terminal.chat.open_chat import window_in_words
+from halo_weave.terminal.chat.pending_notices import PendingNotices
 from halo_weave.terminal.chat.showing import Showing
 from support.chats import SETTINGS, living_texts, opened_chat, say
 
@@ -256,3 +257,15 @@ def test_ctrl_c_before_the_reply_has_begun_is_not_lost(tmp_path: Path) -> None:
         say(chat, "two")
         assert living_texts(chat)[:2] == ["one", "two"]
     assert endings == ["stopped"]
+
+
+def test_a_long_reading_is_shown_on_a_line_that_the_reply_replaces(tmp_path: Path, capsys: Captured) -> None:
+    with opened_chat(tmp_path) as chat:
+        chat.is_typed = True
+        showing = Showing(chat.window, PendingNotices(), is_typed=True)
+        chat.window.log.tell("status", text="reading: 64 of 640 tokens, about 9 s left", read=64, total=640)
+        showing.show_new(0)
+        assert "reading: 64 of 640 tokens, about 9 s left (Ctrl-C stops)" in capsys.readouterr().err
+        chat.window.log.tell("status", text="writing")
+        showing.show_new(0)
+        assert capsys.readouterr().err == "\r\x1b[K"

@@ -71,7 +71,13 @@ def test_a_document_from_a_file_takes_their_place(shown: Shown, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("text", "code", "said"), [('{"a": "ä"}', 0, '.a = "ä"'), ("[]", 2, "one JSON object"), ("{", 2, "not valid JSON")]
+    ("text", "code", "said"),
+    [
+        ('{"a": "ä"}', 0, '.a = "ä"'),
+        ("Milk, ä", 0, '.text = "Milk, ä"'),
+        ("[]", 2, "one JSON object"),
+        ("{", 2, "not valid JSON"),
+    ],
 )
 def test_a_document_from_standard_input_takes_their_place(path: Path, text: str, code: int, said: str) -> None:
     asked = subprocess.run(

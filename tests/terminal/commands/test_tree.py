@@ -71,6 +71,15 @@ def test_what_was_saved_is_listed_shown_found_and_told(tree: Tree, path: Path) -
     assert "Facts/Cats" in tree("search", "", "what cats eat").splitlines()[0]
 
 
+def test_content_may_be_plain_text(tree: Tree) -> None:
+    tree("save", "Plans/Summer", "two weeks in Ghent, by train")
+    assert tree.json("show", "Plans/Summer")["content"] == "two weeks in Ghent, by train"
+    tree("save", "Plans/Summer", '{"weeks": 2}')
+    assert tree.json("show", "Plans/Summer")["content"] == {"weeks": 2}
+    tree("save", "Plans/Summer", '{"weeks": 2}', "--text")
+    assert tree.json("show", "Plans/Summer")["content"] == '{"weeks": 2}'
+
+
 def test_versions_are_listed_restored_and_brought_back(tree: Tree) -> None:
     tree("save", "a", "1")
     tree("save", "a", "two words", "--text", "--expect", "1")

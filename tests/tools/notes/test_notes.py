@@ -18,9 +18,18 @@ from halo_weave.errors import HaloError, InputError, StoreConflict
 from halo_weave.memory.sqlite.store import SqliteStore
 from halo_weave.memory.store.protocol import Store
 from halo_weave.records.notes import DEFAULT_DOCUMENT
+from halo_weave.text.plain_or_json import is_plain_text
 from halo_weave.tools.jq.process import JqProcess
 from halo_weave.tools.notes.changes import Change, changes, decoded, in_words, plain
-from halo_weave.tools.notes.notes import GONE, LARGEST_DOCUMENT_BYTES, LARGEST_TEXT, REPLACE, Notes, NotesChange
+from halo_weave.tools.notes.notes import (
+    GONE,
+    LARGEST_DOCUMENT_BYTES,
+    LARGEST_TEXT,
+    REPLACE,
+    Notes,
+    NotesChange,
+    plain_text_of,
+)
 from support.made_up_chunks import TIME, ticking_clock
 
 ORIGIN = "test"
@@ -152,6 +161,24 @@ def test_another_document_takes_the_place_of_the_notes(notes: Notes) -> None:
     assert [path for path, value in change.changes if value is GONE] == ["._metadata", ".context", ".scratch"]
     assert notes.read().document == '{"topics":{},"reminders":[3.14159265358979323846264338,1.10]}'
     assert (notes.read().origin, notes.read().command) == ("page", REPLACE)
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=50))
+def test_plain_text_becomes_a_field_and_is_given_back_as_it_was(text: str) -> None:
+    with TemporaryDirectory() as folder, closing(SqliteStore(Path(folder) / "halo.db")) as store:
+        notes = Notes(store, SHARED_JQ, ticking_clock())
+        if is_plain_text(text):
+            notes.replace(text, 0, "page")
+            assert plain_text_of(notes.read().document) == text
+            assert decoded(notes.read().document)["_metadata"]["created"]
+        else:
+            assert plain_text_of(notes.read().document) is None
+
+
+def test_notes_with_anything_else_are_not_plain_text(notes: Notes) -> None:
+    for version, document in enumerate(('{"text": "a", "b": 1}', '{"text": 1}', '{"text": "{}"}', "{}")):
+        notes.replace(document, version, "page")
+        assert plain_text_of(notes.read().document) is None
 
 
 @pytest.mark.parametrize(

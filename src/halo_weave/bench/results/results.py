@@ -29,6 +29,7 @@ BENCHES = (
     "keep",
     "policies",
     "nextturn",
+    "repetition",
     "engine",
     "embedding",
     "heads",

@@ -16,6 +16,7 @@ from halo_weave.engine.protocol import (
     AttentionChoice,
     GenerationSettings,
     ModelFacts,
+    OnRead,
     Placed,
     Step,
     SyncReport,
@@ -67,6 +68,7 @@ class KoboldContext(ABC):
         clean: bool = False,
         observe: bool = False,
         cancellation: Cancellation | None = None,
+        on_read: OnRead | None = None,
     ) -> SyncReport: ...
 
     @abstractmethod

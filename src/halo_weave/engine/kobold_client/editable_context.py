@@ -32,6 +32,7 @@ from halo_weave.engine.protocol import (
     AttentionChoice,
     GenerationSettings,
     ModelFacts,
+    OnRead,
     Placed,
     Step,
     SyncReport,
@@ -74,6 +75,7 @@ class EditableContext(KoboldContext):
         clean: bool = False,
         observe: bool = False,
         cancellation: Cancellation | None = None,
+        on_read: OnRead | None = None,  # noqa: ARG002
     ) -> SyncReport:
         started = time.perf_counter()
         wanted = self._checked(tokens)

@@ -21,6 +21,7 @@ from halo_weave.engine.protocol import (
     FinishReason,
     GenerationSettings,
     ModelFacts,
+    OnRead,
     Placed,
     Step,
     SyncReport,
@@ -56,6 +57,7 @@ class ResentContext(KoboldContext):
         clean: bool = False,
         observe: bool = False,  # noqa: ARG002
         cancellation: Cancellation | None = None,
+        on_read: OnRead | None = None,  # noqa: ARG002
     ) -> SyncReport:
         """Sends nothing yet. `kept` is the unchanged beginning, which a server can be expected to have cached."""
         started = time.perf_counter()

@@ -11,6 +11,8 @@ import msgspec
 from halo_weave.engine.kobold_protocol.attention_codec import AttentionFormat, AttentionPayload
 from halo_weave.engine.kobold_protocol.edit_script import EditStep, Run
 from halo_weave.engine.protocol import (
+    PHRASE_PENALTY_BASE,
+    PHRASE_PENALTY_FREE_TOKENS,
     Abilities,
     Ability,
     AttentionChoice,
@@ -80,7 +82,13 @@ _DEFAULTS = GenerationSettings()
 _StockSettings = msgspec.defstruct(
     "_StockSettings",
     [(field.name, field.type, field.default) for field in msgspec.structs.fields(GenerationSettings)],
-    rename={"repeat_penalty": "rep_pen", "seed": "sampler_seed", "max_tokens": "max_length", "stop": "stop_sequence"},
+    rename={
+        "repeat_penalty": "rep_pen",
+        "phrase_penalty": "dry_multiplier",
+        "seed": "sampler_seed",
+        "max_tokens": "max_length",
+        "stop": "stop_sequence",
+    },
 )
 
 
@@ -98,6 +106,7 @@ class GenerateRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     top_k: int = _DEFAULTS.top_k
     min_p: float = _DEFAULTS.min_p
     rep_pen: float = _DEFAULTS.repeat_penalty
+    dry_multiplier: float = _DEFAULTS.phrase_penalty
     sampler_seed: int | None = None
     stop_sequence: list[str] = []
     output_attentions: bool = False
@@ -119,6 +128,8 @@ class GenerateRequest(msgspec.Struct, frozen=True, omit_defaults=True):
 def sampling_fields(settings: GenerationSettings) -> dict[str, object]:
     """Return generation settings under their stock names."""
     fields: dict[str, object] = msgspec.to_builtins(_StockSettings(*msgspec.structs.astuple(settings)))
+    if settings.phrase_penalty:
+        fields |= {"dry_base": PHRASE_PENALTY_BASE, "dry_allowed_length": PHRASE_PENALTY_FREE_TOKENS}
     return {name: value for name, value in fields.items() if value is not None}
 
 

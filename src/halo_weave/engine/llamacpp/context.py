@@ -20,7 +20,7 @@ from halo_weave.engine.llamacpp.editing import NOTHING, CellsUnknown, ContextEdi
 from halo_weave.engine.llamacpp.kept_rows import KeptRows
 from halo_weave.engine.llamacpp.model import Model
 from halo_weave.engine.llamacpp.sampling import REPEAT_WINDOW, Sampler
-from halo_weave.engine.protocol import GenerationSettings, Placed, Step, SyncReport
+from halo_weave.engine.protocol import GenerationSettings, OnRead, Placed, Step, SyncReport
 from halo_weave.engine.reply import RawStep, shape_reply
 from halo_weave.errors import ContextTooLarge, EngineError, InputError
 from halo_weave.records.tokens import Token
@@ -76,6 +76,7 @@ class LlamaContext:
         clean: bool = False,
         observe: bool = False,
         cancellation: Cancellation | None = None,
+        on_read: OnRead | None = None,
     ) -> SyncReport:
         wanted = [Placed(*token) for token in tokens]
         require_order(wanted)
@@ -87,7 +88,8 @@ class LlamaContext:
             ended.require_going_on("Reading the context")
             self._revision += 1
             started = time.perf_counter()
-            report = self._clean_sync(wanted, observe, ended) if clean else self._sync(wanted, observe, ended)
+            sync = self._clean_sync if clean else self._sync
+            report = sync(wanted, observe, ended, on_read)
             return report._replace(seconds=time.perf_counter() - started)
 
     def generate(
@@ -157,25 +159,33 @@ class LlamaContext:
                 self._forget()
                 self._computation.close()
 
-    def _sync(self, wanted: list[Placed], observe: bool, cancellation: Cancellation) -> SyncReport:
+    def _sync(
+        self, wanted: list[Placed], observe: bool, cancellation: Cancellation, on_read: OnRead | None
+    ) -> SyncReport:
         if wanted == self._held.tokens and self._settled is not None:
             return SyncReport(kept=len(wanted), removed=0, restored=0, decoded=0, seconds=0.0)
         if not wanted:
-            return self._clean_sync(wanted, observe, cancellation)
+            return self._clean_sync(wanted, observe, cancellation, on_read)
         try:
-            return self._edit(wanted, observe, cancellation)
+            return self._edit(wanted, observe, cancellation, on_read)
         except CellsUnknown:
-            return self._clean_sync(wanted, observe, cancellation)
+            return self._clean_sync(wanted, observe, cancellation, on_read)
 
-    def _clean_sync(self, wanted: list[Placed], observe: bool, cancellation: Cancellation) -> SyncReport:
+    def _clean_sync(
+        self, wanted: list[Placed], observe: bool, cancellation: Cancellation, on_read: OnRead | None
+    ) -> SyncReport:
         removed = len(set(self._held.tokens) - set(wanted))
         self._forget()
         if not wanted:
             return SyncReport(kept=0, removed=removed, restored=0, decoded=0, seconds=0.0)
-        return self._edit(wanted, observe, cancellation)._replace(removed=removed)
+        return self._edit(wanted, observe, cancellation, on_read)._replace(removed=removed)
 
-    def _edit(self, wanted: list[Placed], observe: bool, cancellation: Cancellation) -> SyncReport:
-        edit = ContextEdit(self._editor, self._held, wanted, observe=observe, cancellation=cancellation)
+    def _edit(
+        self, wanted: list[Placed], observe: bool, cancellation: Cancellation, on_read: OnRead | None = None
+    ) -> SyncReport:
+        edit = ContextEdit(
+            self._editor, self._held, wanted, observe=observe, cancellation=cancellation, on_read=on_read
+        )
         self._settled = None
         try:
             report, self._settled = edit.run()

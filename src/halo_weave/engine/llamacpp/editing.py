@@ -17,7 +17,7 @@ from halo_weave.engine.difference import Difference, KeptRun, difference
 from halo_weave.engine.llamacpp.attention import AttentionTap, Cells, widened
 from halo_weave.engine.llamacpp.computation import BATCH_TOKENS, INSERTION, MAIN, RESTORATION, Computation
 from halo_weave.engine.llamacpp.kept_rows import FoundRows, KeptRows, Rows
-from halo_weave.engine.protocol import Attention, Placed, SyncReport
+from halo_weave.engine.protocol import Attention, OnRead, Placed, SyncReport
 from halo_weave.errors import EngineError
 
 _OBSERVED_BATCH = 64
@@ -98,7 +98,14 @@ class ContextEdit:
     """One edit in progress. If it fails, `held` has the tokens that are still valid."""
 
     def __init__(
-        self, editor: Editor, old: Held, wanted: list[Placed], *, observe: bool, cancellation: Cancellation
+        self,
+        editor: Editor,
+        old: Held,
+        wanted: list[Placed],
+        *,
+        observe: bool,
+        cancellation: Cancellation,
+        on_read: OnRead | None = None,
     ) -> None:
         self._editor = editor
         self._computation = editor.computation
@@ -106,6 +113,8 @@ class ContextEdit:
         self._cells: Cells = np.full(len(wanted), -1, dtype=np.int64)
         self._observe = observe and editor.tap is not None
         self._cancellation = cancellation
+        self._on_read = on_read
+        self._to_read = 0
         self._observed: list[tuple[int, Attention]] = []
         self._restored = 0
         self._decoded = 0
@@ -125,6 +134,7 @@ class ContextEdit:
         else:
             body = self._keep_beginning(old, changes)
             missing = body.inserted
+        self._to_read = sum(end - start for start, end in missing) + 1
         for start, end in missing:
             self._read(start, end)
         last = len(self._wanted) - 1
@@ -225,6 +235,8 @@ class ContextEdit:
             self._cells[place : place + len(ids)] = self._editor.new_cells(place, len(ids))
             self._decoded += len(ids)
             self._observe_rows(place, len(ids))
+            if self._on_read is not None:
+                self._on_read(self._decoded, self._to_read)
         if not is_tail:
             self._computation.copy(INSERTION, MAIN, start, end)
             self._computation.remove(INSERTION, -1)

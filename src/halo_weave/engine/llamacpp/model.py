@@ -17,7 +17,7 @@ _GGUF_MAGIC = b"GGUF"
 
 class Model:
     def __init__(self, library: Library, path: Path, *, gpu_layers: int = -1, vocabulary_only: bool = False) -> None:
-        _require_gguf(path)
+        require_gguf(path)
         self.library = library
         self.path = path
         self.is_on_host = gpu_layers == 0 or not library.c.llama_supports_gpu_offload()
@@ -113,7 +113,7 @@ class Model:
             self.address = None
 
 
-def _require_gguf(path: Path) -> None:
+def require_gguf(path: Path) -> None:
     try:
         with path.open("rb") as file:
             magic = file.read(4)

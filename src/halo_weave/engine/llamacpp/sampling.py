@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from halo_weave.engine.llamacpp.layout import TokenDataArray
 from halo_weave.engine.llamacpp.library import Library
+from halo_weave.engine.llamacpp.phrase_penalty import PhrasePenalty
 from halo_weave.engine.protocol import GenerationSettings
 
 REPEAT_WINDOW = 64
@@ -23,6 +24,7 @@ class Sampler:
         self._c = library.c
         self._ids = np.arange(vocabulary, dtype=np.int32)
         self._candidates = np.zeros(vocabulary, dtype=_CANDIDATE)
+        self._phrases = PhrasePenalty(settings.phrase_penalty)
         self._chain = self._c.llama_sampler_chain_init(self._c.llama_sampler_chain_default_params())
         for part in self._parts(settings):
             self._c.llama_sampler_chain_add(self._chain, part)
@@ -31,11 +33,12 @@ class Sampler:
 
     def choose(self, logits: NDArray[np.float32]) -> int:
         self._candidates["id"] = self._ids
-        self._candidates["logit"] = logits
+        self._candidates["logit"] = self._phrases.penalised(logits)
         candidates = TokenDataArray(self._candidates.ctypes.data, len(self._candidates), -1, False)
         self._c.llama_sampler_apply(self._chain, ct.byref(candidates))
         chosen = int(self._candidates["id"][candidates.selected])
         self._c.llama_sampler_accept(self._chain, chosen)
+        self._phrases.accept(chosen)
         return chosen
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ from halo_weave.engine.openai_client.codec import Codec, tokens_of
 from halo_weave.engine.openai_client.messages import CLOSING, conversation_of
 from halo_weave.engine.openai_client.tokenizers import Piece
 from halo_weave.engine.openai_client.wire import Delta
-from halo_weave.engine.protocol import GenerationSettings, Placed, Step, SyncReport
+from halo_weave.engine.protocol import GenerationSettings, OnRead, Placed, Step, SyncReport
 from halo_weave.engine.reply import RawStep, shape_reply
 from halo_weave.errors import ContextTooLarge, EngineError, InputError
 from halo_weave.records.tokens import Token
@@ -50,6 +50,7 @@ class OpenAIContext:
         clean: bool = False,
         observe: bool = False,  # noqa: ARG002
         cancellation: Cancellation | None = None,
+        on_read: OnRead | None = None,  # noqa: ARG002
     ) -> SyncReport:
         started = time.perf_counter()
         self._require_open()

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from halo_weave.engine.openai_client.messages import Conversation, alternating
-from halo_weave.engine.protocol import GenerationSettings
+from halo_weave.engine.protocol import PHRASE_PENALTY_BASE, PHRASE_PENALTY_FREE_TOKENS, GenerationSettings
 
 END_OF_STREAM = "[DONE]"
 
@@ -67,6 +67,12 @@ def _local_model_fields(conversation: Conversation, settings: GenerationSettings
     if settings.repeat_penalty != 1:
         # llama.cpp and vLLM use different names for the same setting.
         fields |= {"repeat_penalty": settings.repeat_penalty, "repetition_penalty": settings.repeat_penalty}
+    if settings.phrase_penalty:
+        fields |= {
+            "dry_multiplier": settings.phrase_penalty,
+            "dry_base": PHRASE_PENALTY_BASE,
+            "dry_allowed_length": PHRASE_PENALTY_FREE_TOKENS,
+        }
     if conversation.continues:
         fields |= {"continue_final_message": True, "add_generation_prompt": False}
     return fields

@@ -9,7 +9,7 @@ from halo_weave.records.notes import NotesRecord
 from halo_weave.server.http.endpoints import Call, Endpoint
 from halo_weave.server.http_errors import NotFound
 from halo_weave.tools.jq.process import LONGEST_FILTER
-from halo_weave.tools.notes.notes import GONE, NotesChange
+from halo_weave.tools.notes.notes import GONE, NotesChange, plain_text_of
 
 ORIGIN = "page"
 _INDENT = 2
@@ -20,13 +20,17 @@ FilterText = Annotated[str, msgspec.Meta(max_length=LONGEST_FILTER)]
 
 
 class NotesShape(msgspec.Struct):
-    """Version 0 is the initial state, before anything was written; its time is null. `document` is indented JSON."""
+    """Version 0 is the initial state, before anything was written; its time is null. `document` is indented JSON.
+
+    `text` is the text of notes that are nothing but plain text, and null for all others.
+    """
 
     version: int
     time: datetime | None
     origin: str
     command: str
     document: str
+    text: str | None
 
 
 class NotesEntry(msgspec.Struct):
@@ -142,6 +146,7 @@ def _shape(record: NotesRecord) -> NotesShape:
         origin=record.origin,
         command=record.command,
         document=document,
+        text=plain_text_of(record.document),
     )
 
 
@@ -158,7 +163,14 @@ def _saved(change: NotesChange) -> NotesSaved:
 
 ENDPOINTS = [
     Endpoint("GET", "/api/notes", "Get the notes.", _read, NotesShape),
-    Endpoint("PUT", "/api/notes", "Replace the whole document.", _replace, NotesSaved, body=ReplaceBody),
+    Endpoint(
+        "PUT",
+        "/api/notes",
+        "Replace the whole document with a JSON object or with plain text.",
+        _replace,
+        NotesSaved,
+        body=ReplaceBody,
+    ),
     Endpoint("POST", "/api/notes/query", "Run a jq filter on the notes.", _query, NotesResults, body=FilterBody),
     Endpoint("POST", "/api/notes/patch", "Change the notes with a jq filter.", _patch, NotesSaved, body=PatchBody),
     Endpoint("POST", "/api/notes/undo", "Undo the last change.", _undo, NotesSaved, body=UndoBody),

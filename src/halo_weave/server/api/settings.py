@@ -59,14 +59,14 @@ class SettingsChanged(msgspec.Struct):
 
 
 def _list(call: Call) -> list[SettingShape]:
-    sources = setting_sources(*call.program.layers)
+    settings, sources = call.program.settings_in_use, setting_sources(*call.program.layers, call.program.model)
     return [
         SettingShape(
             name=one.name,
             section=one.name.partition(".")[0],
             type=one.type,
             default=one.default,
-            value=present_value(call.program.settings, one.name),
+            value=present_value(settings, one.name),
             allowed=one.allowed,
             minimum=one.minimum,
             maximum=one.maximum,
@@ -92,6 +92,8 @@ def _change(call: Call) -> SettingsChanged:
         settings_file.replace(layers.file, settings_file.changed(before, wanted))
         try:
             settings = load_settings(*layers)
+            if settings.engine != program.settings.engine:
+                program.require_usable(settings.engine)
         except BaseException:
             settings_file.replace(layers.file, before)
             raise

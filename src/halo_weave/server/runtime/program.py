@@ -3,7 +3,7 @@
 import logging
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
@@ -11,8 +11,9 @@ from typing import NamedTuple
 from halo_weave import paths
 from halo_weave.config import Settings, load_settings
 from halo_weave.engine.cancellation import Cancellation
-from halo_weave.engine.factory import open_engine
+from halo_weave.engine.factory import open_engine, require_usable
 from halo_weave.engine.protocol import Engine
+from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import EngineUnavailable, StoreUnavailable, WindowBusy
 from halo_weave.memory.memory import open_memory
 from halo_weave.server.http_errors import NotFound
@@ -26,6 +27,7 @@ from halo_weave.server.runtime.jobs import Jobs
 from halo_weave.server.runtime.status_broadcast import StatusBroadcast
 from halo_weave.server.runtime.temporary_files import TemporaryFiles
 from halo_weave.server.runtime.turn_queue import TurnQueue, TurnWork
+from halo_weave.session.actions.following import Following
 from halo_weave.session.actions.reflection import Reflecting
 from halo_weave.session.hub import Hub
 from halo_weave.session.window.window import Window
@@ -61,8 +63,15 @@ def layers_of(overrides: Mapping[str, str]) -> SettingsLayers:
 class Program:
     """Thread-safe. Starts to load the model immediately; until it is loaded, everything but windows is usable."""
 
-    def __init__(self, layers: SettingsLayers, open_engine: OpenEngine = open_engine) -> None:
+    def __init__(
+        self,
+        layers: SettingsLayers,
+        open_engine: OpenEngine = open_engine,
+        require_usable: Callable[[EngineSettings], None] = require_usable,
+    ) -> None:
+        """`require_usable` raises SettingError for settings that `open_engine` cannot work with."""
         self.layers = layers
+        self.require_usable = require_usable
         self.settings = layers.load()
         self.broadcast = StatusBroadcast()
         self.figures = TurnFigures()
@@ -94,6 +103,7 @@ class Program:
         self.is_saved = threading.Event()
         """Set during shutdown, once everything is saved."""
         self._reflecting = Reflecting(self.open_windows, self.send)
+        self._following = Following(self.open_windows, lambda _window, _chunks: self.broadcast.tell("windows"))
         self.keeper = EngineKeeper(open_engine, self._take_engine, lambda: self.broadcast.tell("status", "windows"))
         self.keeper.load(settings.engine)
 
@@ -106,6 +116,17 @@ class Program:
         if self._hub is None:
             raise EngineUnavailable("The model is loading; try again when it is ready.")
         return self._hub
+
+    @property
+    def model(self) -> str:
+        """The name of the model in use; empty while there is none."""
+        engine = self.keeper.engine
+        return "" if engine is None else engine.facts.name
+
+    @property
+    def settings_in_use(self) -> Settings:
+        """The settings with the defaults of the model in use."""
+        return self.settings.for_model(self.model)
 
     def open_windows(self) -> list[Window]:
         return [] if self._hub is None else self._hub.open_windows()
@@ -136,7 +157,7 @@ class Program:
         self.feed(window)
 
         def work_as_set(cancellation: Cancellation) -> None:
-            window.use_defaults(self.settings.window)
+            window.use_defaults(self.settings.for_model(window.engine.facts.name).window)
             work(cancellation)
 
         # Under the lock, so that closing an engine's windows covers all of their turns.
@@ -172,10 +193,10 @@ class Program:
         self.settings = settings
         self.memory.use_embedder(settings.embedder)
         if self._hub is not None:
-            self._hub.use_settings(settings.window)
+            self._hub.use_settings(settings.for_model(self._hub.engine.facts.name).window)
         for window in self.open_windows():
             try:
-                window.use_defaults(settings.window)
+                window.use_defaults(settings.for_model(window.engine.facts.name).window)
             except WindowBusy:
                 continue  # it takes them before its next turn
         is_loading = self.keeper.load(settings.engine)
@@ -188,6 +209,7 @@ class Program:
         self.turns.close()
         self.keeper.stop()
         self._reflecting.close()
+        self._following.close()
         self.jobs.close()
         self.downloads.close()
         self.rendering.close()
@@ -201,7 +223,8 @@ class Program:
 
     def _take_engine(self, engine: Engine) -> None:
         """Close the windows of the previous engine; they open again with the new one when somebody views them."""
-        hub = Hub(engine, self.memory, self.settings.window, self._sizes, toolbox=self.tools.chat)
+        settings = self.settings.for_model(engine.facts.name).window
+        hub = Hub(engine, self.memory, settings, self._sizes, toolbox=self.tools.chat)
         with self._lock:
             old, self._hub = self._hub, hub
             for feed in self._feeds.values():

@@ -32,18 +32,12 @@ class TemporaryFiles:
 
     def new_file(self, suffix: str = "") -> Path:
         """An empty file, which the caller removes."""
-        handle, name = tempfile.mkstemp(suffix=suffix, dir=self._opened())
+        handle, name = tempfile.mkstemp(suffix=suffix, dir=self.folder())
         os.close(handle)
         return Path(name)
 
-    def close(self) -> None:
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-        if self._lock is not None:
-            os.close(self._lock)
-        self._folder = self._lock = None
-
-    def _opened(self) -> Path:
+    def folder(self) -> Path:
+        """The folder of this process, which is created on first use."""
         make_private_folder(self._parent)
         with _alone(self._parent):
             if self._folder is None:
@@ -51,6 +45,13 @@ class TemporaryFiles:
                 self._lock = os.open(self._folder / _LOCK_FILE, os.O_RDWR | os.O_CREAT, 0o600)
                 try_lock(self._lock)
             return self._folder
+
+    def close(self) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
+        self._folder = self._lock = None
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from halo_weave.engine.protocol import FinishReason, Step
 from halo_weave.errors import EngineError, EngineStopped
 from halo_weave.records.numbers import text_of_number
 from halo_weave.records.tokens import Token
+from halo_weave.session.turn.reading_progress import ReadingProgress
 from halo_weave.session.turn.turn_state import TurnState
 from halo_weave.session.window.words import Positions, Word
 from halo_weave.weave.brightness_tracker import BrightnessTracker
@@ -90,7 +91,8 @@ class Generation:
         self._turn.cancellation.require_going_on("The reply")
         window.log.tell("status", text=f"reading {len(self._layout.placed)} tokens")
         started = clocks.perf_counter()
-        report = window.sync(self._layout, self._opened, cancellation=self._turn.cancellation)
+        progress = ReadingProgress(window.log, clocks.perf_counter)
+        report = window.sync(self._layout, self._opened, cancellation=self._turn.cancellation, on_read=progress.show)
         figures.engine_s += clocks.perf_counter() - started
         figures.reading_s += clocks.perf_counter() - started
         figures.context = len(self._layout.placed)

@@ -44,20 +44,18 @@ def recover(window: "Window", error: BaseException) -> None:
 
 def bring_up_to_date(window: "Window") -> None:
     """Called before every operation, so that none runs in vain or on outdated state."""
-    if window.memory.window_store.window_version(window.id) != window.version:
-        reload(window, notice="Another program changed this window; it has been reloaded.")
-    elif window.is_behind:
+    if window.is_behind or window.memory.window_store.window_version(window.id) != window.version:
         reload(window)
 
 
-def reload(window: "Window", notice: str = "") -> None:
+def window_deleted(name: str) -> StoreConflict:
+    return StoreConflict(f"The window {name} was deleted, here or by another program; open a new one to continue.")
+
+
+def reload(window: "Window") -> None:
     record = window.memory.window_store.window(window.id)
     if record is None:
-        raise StoreConflict(
-            f"The window {window.name} was deleted, here or by another program; open a new one to continue."
-        )
-    if notice:
-        window.log.tell("notice", text=notice)
+        raise window_deleted(window.name)
     if window.journal is not None:
         window.journal.note_all()
     window.restore(window, record)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 
 from halo_weave.engine.cancellation import Cancellation
-from halo_weave.engine.protocol import Attention, Engine, EngineContext, Placed, SyncReport
+from halo_weave.engine.protocol import Attention, Engine, EngineContext, OnRead, Placed, SyncReport
 from halo_weave.errors import StoreConflict, StoreError, WindowBusy
 from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import Chunk, ChunkKey
@@ -26,9 +26,10 @@ from halo_weave.session.window.audit_cursor import AuditCursor
 from halo_weave.session.window.events import Event, EventLog
 from halo_weave.session.window.journal import Journal
 from halo_weave.session.window.living_context import LivingContext
-from halo_weave.session.window.reloading import bring_up_to_date, recover
+from halo_weave.session.window.reloading import bring_up_to_date, recover, reload, window_deleted
 from halo_weave.session.window.reviving import Reviver
-from halo_weave.session.window.saved_window import SavedChunk, SavedExchange, SavedWindow, encoded
+from halo_weave.session.window.saved_elsewhere import SavedElsewhere, saved_elsewhere
+from halo_weave.session.window.saved_window import SavedChunk, SavedExchange, SavedWindow, decoded, encoded
 from halo_weave.session.window.system_prompt import SystemPrompt
 from halo_weave.session.window.timeline import Timeline
 from halo_weave.session.window.tool_calls import earlier_calls
@@ -42,6 +43,8 @@ from halo_weave.weave.living import TurnKey
 
 REMEMBERED_DELETIONS = 200
 REMEMBERED_CALLS = 200
+_MOST_CONFLICTS = 100
+"""So often a save is tried again because another program saved the window at that moment."""
 _PATIENCE_S = 0.5
 """So long somebody waits who finds the window busy: a pin or a deletion is over by then."""
 
@@ -112,6 +115,10 @@ class Window:
         self._unembedded: list[int] = []
         """Chunks of this window that were written and not given to be embedded yet."""
         self._record = record
+        self._elsewhere: SavedElsewhere | None = None
+        """What another program saved during the work under way, and what is read at its end."""
+        self._known_name, self._known_overrides, self._known_messages = record.name, dict[str, Any](), 0
+        """As they were when the window was last read or saved."""
         self._defaults = around.settings
         self._overrides: dict[str, Any] = {}
         self._work_changed = threading.Condition()
@@ -220,6 +227,8 @@ class Window:
             self._cancellation, self._doing = cancellation, doing
         try:
             yield cancellation
+            if self._elsewhere is not None:
+                reload(self)
         except BaseException as error:
             recover(self, error)
             raise
@@ -241,13 +250,20 @@ class Window:
             cancellation.cancel()
 
     def sync(
-        self, layout: Layout, opened: OpenTurn | None = None, *, cancellation: Cancellation | None = None
+        self,
+        layout: Layout,
+        opened: OpenTurn | None = None,
+        *,
+        cancellation: Cancellation | None = None,
+        on_read: OnRead | None = None,
     ) -> SyncReport:
         """Let the model see this; after a deletion without any trace of what was deleted."""
         read = [span.chunk.key.turn for span in layout.spans]
         # Before: if it is stopped or fails half-way, some of it was read all the same.
         self._latest_turn_read = max([self._latest_turn_read, *read, *([opened.turn.turn] if opened else [])])
-        report = self.engine_context.sync(layout.placed, clean=self._must_reread, cancellation=cancellation)
+        report = self.engine_context.sync(
+            layout.placed, clean=self._must_reread, cancellation=cancellation, on_read=on_read
+        )
         self._must_reread = False
         return report
 
@@ -357,6 +373,8 @@ class Window:
         self._newest = newest
         self.audit_cursor.seen = saved.news_seen
         self.timeline.begin_with(saved.chunks)
+        self._elsewhere = None
+        self._note_known(saved.messages)
 
     def take_record(self, record: WindowRecord, overrides: Mapping[str, Any]) -> None:
         """Be the window of this name and version, with these settings of its own."""
@@ -399,34 +417,64 @@ class Window:
                 self._apply_settings()
 
     def save(self) -> None:
-        """Keep which chunks live and how bright, and what was buried; the words are in the memory already."""
-        state = encoded(
-            SavedWindow(
-                scorer=self.scorer.name,
-                chunks=tuple(SavedChunk.of(chunk) for chunk in self.life.context),
-                newest=None if self._newest is None else SavedExchange(*map(text_of_number, self._newest)),
-                overrides=self._overrides,
-                messages=self._messages,
-                messages_at_reflection=self._messages_at_reflection,
-                news_seen=self.audit_cursor.seen,
-                tokens=self.tokens,
-            )
+        """Keep which chunks live and how bright, and what was buried; the words are in the memory already.
+
+        If another program saved the window meanwhile, what it added is kept too, and is read when the work ends.
+        """
+        for _ in range(_MOST_CONFLICTS):
+            try:
+                self._put()
+                return
+            except StoreConflict:
+                self._take_elsewhere()
+        raise WindowBusy(f"Another program saves the window {self.name} all the time; close it there and try again.")
+
+    def _put(self) -> None:
+        ours = SavedWindow(
+            scorer=self.scorer.name,
+            chunks=tuple(SavedChunk.of(chunk) for chunk in self.life.context),
+            newest=None if self._newest is None else SavedExchange(*map(text_of_number, self._newest)),
+            overrides=self._overrides,
+            messages=self._messages,
+            messages_at_reflection=self._messages_at_reflection,
+            news_seen=self.audit_cursor.seen,
+            tokens=self.tokens,
         )
-        record = msgspec.structs.replace(self._record, state=state, saved_at=self.clock())
+        both = ours if self._elsewhere is None else self._elsewhere.added_to(ours)
+        record = msgspec.structs.replace(self._record, state=encoded(both), saved_at=self.clock())
         with self.life.lock:
             buried, raised = self.life.burial_log.unsaved()
-            try:
-                version = self.memory.window_store.put_window(
-                    record, buried=buried, raised=raised, timeline=self.timeline.unsaved(self.life.context, buried)
-                )
-            except StoreConflict as error:
-                raise StoreConflict(
-                    f"The window {self.name} was changed or deleted by another program at the same time. Check its "
-                    "current state and try again."
-                ) from error
+            version = self.memory.window_store.put_window(
+                record, buried=buried, raised=raised, timeline=self.timeline.unsaved(self.life.context, buried)
+            )
             self.life.burial_log.note_saved()
             self.timeline.note_saved(self.life.context)
         self._record = msgspec.structs.replace(record, version=version)
+        self._note_known(both.messages)
+
+    def _take_elsewhere(self) -> None:
+        """Keep what another program saved. The context in use stays as it is, because the model may be reading it."""
+        other = self.memory.window_store.window(self.id)
+        if other is None:
+            raise window_deleted(self.name)
+        theirs = decoded(other.state, other.name)
+        with self.life.lock:
+            buried, _ = self.life.burial_log.unsaved()
+            self._elsewhere = saved_elsewhere(
+                theirs,
+                self._elsewhere,
+                buried={burial.key for burial in buried},
+                messages_before=self._known_messages,
+            )
+            self.life.burial_log.exhume(self.life.context.keys())
+        name = self.name if self.name != self._known_name else other.name
+        self._record = msgspec.structs.replace(other, name=name)
+        if self._overrides == self._known_overrides:
+            self._overrides = dict(theirs.overrides)
+
+    def _note_known(self, messages: int) -> None:
+        self._known_name, self._known_messages = self.name, messages
+        self._known_overrides = dict(self._overrides)
 
     def close(self) -> None:
         with self.working("being closed"):

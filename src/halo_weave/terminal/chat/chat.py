@@ -8,10 +8,12 @@ from halo_weave.config import Settings
 from halo_weave.engine.factory import open_engine
 from halo_weave.engine.protocol import Ability, ModelFacts
 from halo_weave.memory.memory import Memory
+from halo_weave.session.actions.following import Following
 from halo_weave.session.actions.reflection import Reflecting
 from halo_weave.session.hub import Hub
 from halo_weave.session.window.words import ChunkSizes
 from halo_weave.terminal import output
+from halo_weave.terminal.chat.elsewhere import show_said_elsewhere
 from halo_weave.terminal.chat.loop import converse
 from halo_weave.terminal.chat.open_chat import OpenChat, window_in_words
 from halo_weave.terminal.chat.pending_notices import PendingNotices
@@ -33,13 +35,15 @@ def run(settings: Settings, window_name: str) -> int:
         memory = stack.enter_context(opened_memory(settings, may_be_new=True, notice=notices.tell))
         stack.enter_context(_embedded(memory))
         toolbox = stack.enter_context(opened_toolboxes(memory, settings.memory)).chat
-        hub = stack.enter_context(closing(Hub(engine, memory, settings.window, sizes, toolbox=toolbox)))
+        window_settings = settings.for_model(engine.facts.name).window
+        hub = stack.enter_context(closing(Hub(engine, memory, window_settings, sizes, toolbox=toolbox)))
         stack.enter_context(closing(Reflecting(hub.open_windows)))
         chat = OpenChat(hub, memory, notices, window_name, is_typed=is_typed)
         if is_typed:
             is_bundled = settings.engine.kind == "llamacpp" and not settings.engine.model
             output.notice(f"{welcome(engine.facts, is_bundled=is_bundled)}\n{window_in_words(chat.window)}")
             output.notice("Type /help for commands and keys, /quit to exit.")
+            stack.enter_context(closing(Following(hub.open_windows, show_said_elsewhere)))
             converse(chat, typed_messages(prompt_session(), chat.take_draft))
         else:
             converse(chat, (line.rstrip("\r\n") for line in sys.stdin))

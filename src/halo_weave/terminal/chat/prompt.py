@@ -7,6 +7,7 @@ from pathlib import Path
 from prompt_toolkit import PromptSession
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.patch_stdout import patch_stdout
 
 from halo_weave import paths
 from halo_weave.system.private_files import make_private_folder
@@ -29,7 +30,8 @@ def typed_messages(session: PromptSession[str], take_draft: Callable[[], str]) -
     was_interrupted = False
     while True:
         try:
-            message = session.prompt("> ", default=take_draft(), prompt_continuation="  ")
+            with patch_stdout(raw=True):  # another program's turn may be shown meanwhile
+                message = session.prompt("> ", default=take_draft(), prompt_continuation="  ")
         except EOFError:
             return
         except KeyboardInterrupt:

@@ -21,6 +21,7 @@ class Showing:
         self._has_missed = False
         self._written = ""
         self._has_words = False
+        self._is_reading_shown = False
         self._buried = self._resurrected = 0
         self.told: set[str] = set()
         """The kinds of events shown since this set was last cleared."""
@@ -42,6 +43,7 @@ class Showing:
 
     def finish(self) -> None:
         """End the line of an interrupted reply, and show pending notices."""
+        self._clear_reading()
         if self._written and not self._written.endswith("\n"):
             output.write_line()
         self._written = ""
@@ -61,6 +63,8 @@ class Showing:
 
     def _show(self, event: Event) -> None:
         self.told.add(event.kind)
+        if event.kind != "status":
+            self._clear_reading()
         match event.kind:
             case "token":
                 if not self._has_missed:
@@ -75,6 +79,9 @@ class Showing:
             case "reply":
                 self._end_reply(event)
                 return
+            case "status":
+                self._show_reading(event.data)
+                return
             case "buried":
                 self._buried += len(event.data["chunks"])
             case "resurrected":
@@ -85,6 +92,19 @@ class Showing:
             self._notices.show()
         if event.kind == "stats":
             self._end_turn(event.data)
+
+    def _show_reading(self, status: dict[str, Any]) -> None:
+        """Show how far a long reading is, on a line that the next output replaces."""
+        if self._is_typed and "total" in status:
+            output.write_transient(f"{status['text']} (Ctrl-C stops)")
+            self._is_reading_shown = True
+        else:
+            self._clear_reading()
+
+    def _clear_reading(self) -> None:
+        if self._is_reading_shown:
+            output.write_transient("")
+            self._is_reading_shown = False
 
     def _write(self, text: str) -> None:
         output.write(text)

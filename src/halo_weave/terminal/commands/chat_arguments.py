@@ -1,4 +1,4 @@
-"""Arguments of `halo-weave serve` and `halo-weave chat`, the two places to chat."""
+"""Arguments of `halo-weave serve` and `halo-weave chat`, the two places to chat, and of `halo-weave demo`."""
 
 import argparse
 from typing import TYPE_CHECKING, Any
@@ -22,11 +22,15 @@ def add_serve_command(commands: Any, flags: argparse.ArgumentParser) -> None:
     serve.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (default: %(default)s, this machine only)"
     )
-    serve.add_argument(
+    _add_page_flags(serve)
+    add_db_flag(serve)
+
+
+def _add_page_flags(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
         "--port", type=whole_number(0, 65_535), help="port to listen on (default: the first free port from 8642)"
     )
-    serve.add_argument("--no-browser", action="store_true", help="do not open the browser")
-    add_db_flag(serve)
+    command.add_argument("--no-browser", action="store_true", help="do not open the browser")
 
 
 def _serve(arguments: argparse.Namespace) -> int:
@@ -39,6 +43,24 @@ def _serve(arguments: argparse.Namespace) -> int:
         port=arguments.port,
         opens_browser=not arguments.no_browser,
     )
+
+
+def add_demo_command(commands: Any, flags: argparse.ArgumentParser) -> None:
+    demo = add_command(
+        commands,
+        "demo",
+        _demo,
+        "open the page with half a year of made-up conversations, which are deleted at the end",
+        [flags],
+    )
+    _add_page_flags(demo)
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    load_settings(arguments)
+    from halo_weave.terminal.commands import demo
+
+    return demo.run(overrides_of(arguments), port=arguments.port, opens_browser=not arguments.no_browser)
 
 
 def add_chat_command(commands: Any, flags: argparse.ArgumentParser) -> None:

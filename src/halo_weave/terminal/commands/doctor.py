@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -14,6 +15,7 @@ from halo_weave import __version__, paths
 from halo_weave.config import Settings
 from halo_weave.engine import turns
 from halo_weave.engine.factory import open_engine
+from halo_weave.engine.model_defaults import model_defaults
 from halo_weave.engine.protocol import Abilities, Ability, Engine, GenerationSettings, Placed
 from halo_weave.engine.settings import EngineSettings
 from halo_weave.errors import EmbedderError, HaloError
@@ -21,6 +23,9 @@ from halo_weave.memory.embedders.embedder import EmbedderSettings
 from halo_weave.terminal import output
 from halo_weave.terminal.commands.memory_health import MemoryFinding, examine_memory, memory_in_words
 from halo_weave.text.server_address import without_password
+
+_SAMPLING = ("temperature", "top_p", "top_k", "min_p", "repeat_penalty", "phrase_penalty")
+_SOURCES = {"default": "default", "model": "default of this model", "chosen": "your setting"}
 
 
 class LibraryFinding(msgspec.Struct, frozen=True):
@@ -45,6 +50,14 @@ class EngineFinding(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
+class SamplingFinding(msgspec.Struct, frozen=True):
+    """A sampling setting as this model uses it, and where its value comes from."""
+
+    name: str
+    value: float | int
+    source: Literal["default", "model", "chosen"]
+
+
 class EmbedderFinding(msgspec.Struct, frozen=True):
     kind: str
     place: str = ""
@@ -64,6 +77,7 @@ class Report(msgspec.Struct, frozen=True):
     system: str
     library: LibraryFinding
     engine: EngineFinding
+    sampling: list[SamplingFinding]
     embedder: EmbedderFinding
     memory: MemoryFinding
     data_folder: FolderFinding
@@ -93,6 +107,7 @@ def examine(settings: Settings) -> Report:
         system=platform.platform(),
         library=_examine_library(),
         engine=engine,
+        sampling=_examine_sampling(settings, engine.name),
         embedder=_examine_embedder(settings.embedder),
         memory=examine_memory(settings),
         data_folder=_examine_place(data),
@@ -108,6 +123,7 @@ def in_words(report: Report) -> Iterator[str]:
     yield f"Halo Weave {report.program}, Python {report.python}, {report.system}"
     yield _library_in_words(report.library)
     yield from _engine_in_words(report.engine)
+    yield _sampling_in_words(report.sampling)
     yield _embedder_in_words(report.embedder)
     yield from memory_in_words(report.memory)
     yield f"Data folder: {_place_in_words(report.data_folder)}, {report.free_disk_bytes / 1e9:,.1f} GB free on its disk"
@@ -186,6 +202,18 @@ def _seconds_to_reply(engine: Engine) -> float:
     return time.perf_counter() - started
 
 
+def _examine_sampling(settings: Settings, model: str) -> list[SamplingFinding]:
+    own, in_use = model_defaults(model), settings.for_model(model).generation
+    return [
+        SamplingFinding(
+            name,
+            getattr(in_use, name),
+            "chosen" if f"generation.{name}" in settings.chosen else "model" if name in own else "default",
+        )
+        for name in _SAMPLING
+    ]
+
+
 def _examine_embedder(settings: EmbedderSettings) -> EmbedderFinding:
     if settings.kind == "openai":
         problem = "" if settings.url else "embedder.url is not set; set it to the address of the embedding server."
@@ -230,6 +258,12 @@ def _engine_in_words(engine: EngineFinding) -> Iterator[str]:
         yield f"Editing the context: {_ability_in_words(engine.abilities.editing)}"
     if engine.reply_seconds is not None:
         yield f"Reply: began after {engine.reply_seconds:.2f} s"
+
+
+def _sampling_in_words(sampling: list[SamplingFinding]) -> str:
+    return "Sampling: " + ", ".join(
+        f"{one.name.replace('_', ' ')} {one.value:g} ({_SOURCES[one.source]})" for one in sampling
+    )
 
 
 def _ability_in_words(ability: Ability) -> str:

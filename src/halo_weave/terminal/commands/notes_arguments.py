@@ -27,7 +27,7 @@ def add_notes_commands(commands: Any, settings: argparse.ArgumentParser) -> None
     patch = _add_filter(add("patch", _patch, "replace the notes with the result of a jq filter"))
     _add_expect(patch, "apply it to the newest version")
     replace = add("replace", _replace, "replace the whole document")
-    replace.add_argument("file", metavar="FILE", help="a JSON object, or - to read it from standard input")
+    replace.add_argument("file", metavar="FILE", help="a JSON object or plain text; - reads it from standard input")
     _add_expect(replace, "overwrite the newest version")
     add("undo", _undo, "undo the last change; repeat to go further back")
     history = add("history", _history, "list the versions, newest first")

@@ -24,6 +24,7 @@ from halo_weave.terminal.commands.tree_lines import (
 )
 from halo_weave.terminal.listing import write_json
 from halo_weave.terminal.opened_memory import ORIGIN, opened_memory
+from halo_weave.text.plain_or_json import is_plain_text
 from halo_weave.tools.tree.tree import MemoryTree, Saved
 
 _STDIN = "-"
@@ -131,7 +132,7 @@ def undelete(settings: Settings, paths: Sequence[str], *, as_json: bool) -> int:
 def _content(content: str, *, is_text: bool) -> Any:
     if content == _STDIN:
         content = sys.stdin.read(LARGEST_CONTENT_BYTES + 1)
-    if is_text:
+    if is_text or is_plain_text(content):
         return content
     try:
         return msgspec.json.decode(content)

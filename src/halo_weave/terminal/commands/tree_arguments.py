@@ -31,7 +31,7 @@ def add_tree_commands(commands: Any, settings: argparse.ArgumentParser) -> None:
     listing.add_argument("path", metavar="PATH", nargs="?", default="", help="heading to start at (default: the top)")
     show = _with_path(add("show", _show, "show an entry with its snapshot"))
     show.add_argument("--version", type=_version(), metavar="N", help="show an earlier version")
-    _add_save_flags(_with_path(add("save", _save, "save JSON at a path, with the related conversation")))
+    _add_save_flags(_with_path(add("save", _save, "save text or JSON at a path, with the related conversation")))
     search = add("search", _search, "search the entries under a heading")
     search.add_argument("path", metavar="PATH", help='heading; "" for the whole tree')
     search.add_argument("text", metavar="TEXT", nargs="?", help="text to search for (default: list the newest first)")
@@ -57,8 +57,8 @@ def _with_path(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
 
 
 def _add_save_flags(save: argparse.ArgumentParser) -> None:
-    save.add_argument("content", metavar="CONTENT", help="JSON, or - to read it from standard input")
-    save.add_argument("--text", action="store_true", help="treat CONTENT as plain text instead of JSON")
+    save.add_argument("content", metavar="CONTENT", help="plain text or JSON, or - to read it from standard input")
+    save.add_argument("--text", action="store_true", help="save CONTENT as plain text even if it looks like JSON")
     save.add_argument(
         "--context-tokens",
         type=whole_number(0, 32_768),

@@ -10,6 +10,7 @@ from halo_weave.errors import InputError, StoreConflict
 from halo_weave.memory.store.notes import NotesStore
 from halo_weave.records.chunks import utc_now
 from halo_weave.records.notes import NotesOutline, NotesRecord
+from halo_weave.text.plain_or_json import is_plain_text
 from halo_weave.tools.jq.process import JqProcess, JqTooLarge
 from halo_weave.tools.notes.changes import GONE, Change, changes, decoded, in_words, plain
 
@@ -18,6 +19,9 @@ __all__ = ["GONE", "LARGEST_DOCUMENT_BYTES", "LARGEST_TEXT", "Change", "Notes", 
 LARGEST_DOCUMENT_BYTES = 256 * 1024
 LARGEST_TEXT = 8 * LARGEST_DOCUMENT_BYTES
 """In characters, before whitespace is removed."""
+TEXT = "text"
+"""The field of notes that a person wrote as plain text."""
+_METADATA = "_metadata"
 REPLACE = "replace"
 _UNDO = re.compile(r"undo ([0-9]{1,18})")
 _ATTEMPTS = 50
@@ -85,10 +89,15 @@ class Notes:
         raise met
 
     def replace(self, document: str, expected_version: int, origin: str) -> NotesChange:
-        """Raises StoreConflict if the notes are at another version, InputError if the text is not one JSON object."""
+        """Replace the notes with one JSON object, or with plain text, which becomes the field `text` of an object.
+
+        Raises StoreConflict if the notes are at another version, InputError if the text is neither.
+        """
         before = self._expected(expected_version)
         if len(document) > LARGEST_TEXT:
             raise _too_large()
+        if is_plain_text(document):
+            document = _with_text(before.document, document)
         if not isinstance(decoded(document), dict):
             raise InputError("The notes must be one JSON object; nothing was changed.")
         (as_jq_writes_it,) = self._limited(".", document)  # jq normalises it like the stored document, to compare them
@@ -174,3 +183,17 @@ def _stamp(time: datetime) -> str:
         'if (._metadata | type) == "object" '
         f"then ._metadata.created //= {moment} | ._metadata.last_modified = {moment} else . end"
     )
+
+
+def plain_text_of(document: str) -> str | None:
+    """Return the text of notes that are nothing but plain text, and None for all others."""
+    notes = decoded(document)
+    text = notes.get(TEXT)
+    if notes.keys() - {TEXT, _METADATA} or not isinstance(text, str) or not is_plain_text(text):
+        return None
+    return text
+
+
+def _with_text(before: str, text: str) -> str:
+    metadata = decoded(before).get(_METADATA)
+    return json.dumps({TEXT: text} if metadata is None else {_METADATA: metadata, TEXT: text})

@@ -16,6 +16,7 @@ export class Composer extends Part {
   #input = element("textarea", { id: "composer-input", rows: 1, placeholder: "Message … (Enter to send)", "aria-label": "Message" });
   #send = element("button", { className: "primary", type: "submit", textContent: "Send" });
   #status = element("p", { className: "status quiet" });
+  #reading = element("progress", { hidden: true, "aria-label": "Reading" });
   #form = element("form", {}, this.#input, this.#send);
   /** @type {{ turn: string, role: Role } | null} */
   #editing = null; // the message that is being rewritten
@@ -25,7 +26,7 @@ export class Composer extends Part {
   #sent = null; // by this tab; other tabs share what the browser remembers
 
   start() {
-    this.replaceChildren(new Meter(), this.#status, this.#form);
+    this.replaceChildren(new Meter(), this.#reading, this.#status, this.#form);
     this.#form.onsubmit = (event) => {
       event.preventDefault();
       if (this.#isAnswering) attempt(() => app.api.stop());
@@ -177,6 +178,9 @@ export class Composer extends Part {
     const label = (this.#editing && EDIT_LABELS[this.#editing.role]) ?? "Send";
     this.#send.textContent = this.#isAnswering ? "Stop" : label;
     this.#status.textContent = text ?? this.#statusInWords();
+    const { reading } = app.model;
+    this.#reading.hidden = !reading;
+    if (reading) Object.assign(this.#reading, { max: reading.total, value: reading.read });
   }
 
   #statusInWords() {

@@ -15,7 +15,8 @@ import { isGraveyardShown, isOverConversation, isShownAtStart, toggleGraveyard }
 
 const PAGE = 50;
 const FILTERED_PAGE = 500;
-const NOTHING = "Nothing is buried in this window. When its context is full, the least useful passages move here, word for word.";
+const MEANING = "Passages that left this window's context, word for word. A message that needs one brings it back.";
+const NOTHING = "Nothing is buried in this window. When its context is full, the least useful passages move here.";
 const NO_MATCH = "No buried passage matches the filter. Press Ctrl+K to search the whole memory.";
 
 export class Graveyard extends Part {
@@ -38,7 +39,7 @@ export class Graveyard extends Part {
 
   start() {
     const heading = element("div", { className: "panel-head" }, element("h2", { textContent: "Graveyard" }), this.#counts);
-    this.replaceChildren(heading, this.#filter, this.#scopeRow, this.#list, this.#note, this.#more);
+    this.replaceChildren(heading, element("p", { className: "quiet meaning", textContent: MEANING }), this.#filter, this.#scopeRow, this.#list, this.#note, this.#more);
     this.follow(app.model, ["chunks", "undeleted"], this.settled(300, () => this.#refresh()));
     this.follow(app.model, "reset", () => this.#reset());
     this.follow(app, "names", () => this.#forgetViews());

@@ -1,4 +1,4 @@
-// The notes: one JSON document that the person and the model share. It can be edited, undone, exported and imported.
+// The notes: one document, text or JSON, that the person and the model share. It can be edited, undone, exported and imported.
 
 /** @import { NotesRecord, NotesSaved } from "../shared/records.js" */
 import { notesApi } from "../shared/api.js";
@@ -7,6 +7,7 @@ import { moment } from "../shared/format.js";
 import { jsonProblem } from "../shared/json-problem.js";
 import { say } from "../shared/notices.js";
 import { Part } from "../shared/part.js";
+import { isPlainText } from "../shared/plain-text.js";
 import { errorText, isConflict } from "../shared/request.js";
 import { pause } from "../shared/waiting.js";
 import { NotesHistory } from "./notes-history.js";
@@ -23,7 +24,7 @@ export class Notes extends Part {
   #notes = null; // as they are saved
   #isOutdated = false;
   #about = element("p", { className: "quiet notes-about" });
-  #editor = element("textarea", { className: "field mono notes-editor", spellcheck: false, autocapitalize: "off", disabled: true, "aria-label": "Notes as JSON", "aria-describedby": "notes-note" });
+  #editor = element("textarea", { className: "field mono notes-editor", spellcheck: false, autocapitalize: "off", disabled: true, placeholder: "Plain text, or one JSON object", "aria-label": "Notes, as text or JSON", "aria-describedby": "notes-note" });
   #note = element("p", { id: "notes-note", role: "status", className: "notes-note" });
   #save = element("button", { className: "primary", textContent: "Save", disabled: true, title: "Ctrl S" });
   #discard = element("button", { className: "outlined", textContent: "Discard", hidden: true, title: "Go back to the saved version" });
@@ -53,7 +54,7 @@ export class Notes extends Part {
   }
 
   get #isChanged() {
-    return this.#editor.value !== this.#notes?.document;
+    return this.#notes !== null && this.#editor.value !== shown(this.#notes);
   }
 
   /** @param {{ keepsDraft: boolean }} options */
@@ -63,7 +64,7 @@ export class Notes extends Part {
       this.#notes = notes;
       if (!keepsDraft) draft = null;
       this.#isOutdated = draft !== null && draft.version !== notes.version;
-      this.#editor.value = draft?.text ?? notes.document;
+      this.#editor.value = draft?.text ?? shown(notes);
       this.#editor.disabled = false;
       this.#history.version = notes.version;
       this.#typed();
@@ -85,7 +86,7 @@ export class Notes extends Part {
     if (!this.#notes) return;
     const { version, time, origin } = this.#notes;
     this.#about.textContent = time ? `Version ${version} · ${moment(time)} · ${origin}` : NOBODY;
-    const wrong = problemOf(this.#editor.value);
+    const wrong = this.#isChanged ? problemOf(this.#editor.value) : "";
     this.#editor.setAttribute("aria-invalid", String(Boolean(wrong)));
     this.#save.disabled = Boolean(wrong) || !this.#isChanged;
     this.#discard.hidden = !this.#isChanged;
@@ -171,12 +172,18 @@ export class Notes extends Part {
 }
 
 /**
+ * As they are edited: plain text as it is, and nothing before anything was written.
+ * @param {NotesRecord} notes
+ */
+const shown = ({ version, text, document }) => (version ? text ?? document : "");
+
+/**
  * In a sentence; empty if it can be saved. Numbers are sent as they are written, so nothing but this is parsed.
  * @param {string} text
  */
 function problemOf(text) {
-  const problem = jsonProblem(text);
-  return problem || (text.trim().startsWith("{") ? "" : "Notes are one JSON object, in braces.");
+  if (isPlainText(text)) return "";
+  return jsonProblem(text) || (text.trim().startsWith("{") ? "" : "Notes are plain text, or one JSON object in braces.");
 }
 
 /** @param {string} text */

@@ -29,11 +29,18 @@ class FieldError extends Error {
  * @param {string} section
  * @param {Setting[]} settings
  * @param {SettingStore} store
+ * @param {(name: string) => boolean} [isFolded] which settings are under "Advanced"; those that were changed never are
  */
-export function settingSection(section, settings, store) {
+export function settingSection(section, settings, store, isFolded = () => false) {
   const hint = DEFERRED.get(section);
   const fields = settings.map((setting) => new SettingField(setting, store, { isDeferred: hint !== undefined }));
-  const root = element("div", {}, ...fields.map((field) => field.root));
+  const folded = fields.filter(({ name }) => isFolded(name) && !store.isOwn(name));
+  const open = fields.filter((field) => !folded.includes(field));
+  const root = element("div", {}, ...open.map((field) => field.root));
+  if (folded.length) {
+    const summary = element("summary", { textContent: `Advanced (${folded.length})` });
+    root.append(element("details", { className: "advanced", open: !open.length }, summary, ...folded.map((field) => field.root)));
+  }
   if (hint !== undefined) root.append(applying(section, hint, fields, store));
   if (section === "embedder") root.append(new Reembedding());
   return root;

@@ -43,6 +43,7 @@ export class ProgramStore {
   /** @param {string} name */
   origin(name) {
     const source = this.#find(name)?.source;
+    if (source === "model") return `default of ${app.program.status?.engine.model || "this model"}`;
     return source === "environment" || source === "command line" ? `set by the ${source}, which overrides the value saved here` : "";
   }
 

@@ -24,7 +24,7 @@
  * @property {TokenPlace} token-lock a token was clicked
  * @property {undefined} pin pin or unpin the chunk whose token is locked
  * @property {EditedMessage} edit put a message into the composer to change it
- * @property {string} hand-back put the words of a deleted question into the composer
+ * @property {string} hand-back put words into the composer: of a deleted question, or an example
  * @property {GraveyardScope} graveyard-scope show these chunks in the graveyard
  * @property {boolean} graveyard the panel was shown or hidden
  */

@@ -77,7 +77,8 @@
 /**
  * @typedef {{ kind: "message" | "written" | "reply" | "edited", data: { chunks: ChunkRecord[] } }
  *   | { kind: "resurrected", data: { chunks?: ChunkRecord[] } }
- *   | { kind: "token" | "status" | "notice" | "error", data: { text: string } }
+ *   | { kind: "token" | "notice" | "error", data: { text: string } }
+ *   | { kind: "status", data: { text: string, read?: number, total?: number, seconds_left?: number } }
  *   | { kind: "tool", data: ToolCall & { chunks: ChunkRecord[] } }
  *   | { kind: "undeleted", data: { keys: Key[], chunks?: ChunkRecord[] } }
  *   | { kind: "buried", data: { chunks: { key: Key }[] } }
@@ -193,13 +194,13 @@
  * @property {boolean} is_buried
  */
 
-/** @typedef {{ version: number, time: string | null, origin: string, command: string, document: string }} NotesRecord */
+/** @typedef {{ version: number, time: string | null, origin: string, command: string, document: string, text: string | null }} NotesRecord */
 /** @typedef {{ version: number, time: string, origin: string, command: string, bytes: number }} NotesVersion */
 /** @typedef {{ version: number, text: string }} NotesSaved */
 
 /** @typedef {{ heading: string, path: string, entry: object | null, children: TreeNode[] }} TreeNode */
 /** @typedef {{ key: Key, role: Role, time: string, text: string, tokens: number, similarity: number }} TreeQuote */
-/** @typedef {{ path: string, version: number, created: string, modified: string, accessed: string, document: string, snapshot: TreeQuote[] }} TreeEntryRecord */
+/** @typedef {{ path: string, version: number, created: string, modified: string, accessed: string, content: unknown, document: string, snapshot: TreeQuote[] }} TreeEntryRecord */
 /** @typedef {{ path: string, modified: string, score: number }} TreeHit */
 /** @typedef {{ version: number, time: string, origin: string, is_deletion: boolean }} TreeVersion */
 

@@ -28,6 +28,8 @@ export class WindowModel extends Emitter {
   /** @type {{ pieces: string[] } | null} */
   #writing = null;
   #status = "";
+  /** @type {{ read: number, total: number } | null} */
+  #reading = null;
   /** @type {Map<string, Chunk>} */
   #byKey = new Map();
 
@@ -58,6 +60,11 @@ export class WindowModel extends Emitter {
     return this.#status;
   }
 
+  /** How many tokens the model has read of those that it reads before it writes; null if it is not reading, or for a moment only. */
+  get reading() {
+    return this.#reading;
+  }
+
   /**
    * @param {string} key
    * @returns {Chunk | undefined}
@@ -82,6 +89,7 @@ export class WindowModel extends Emitter {
     this.#seen = state.event;
     this.#info = info;
     this.#status = state.doing ?? "";
+    this.#reading = null;
     this.#byKey.clear();
     for (const chunk of chunks) this.#add(chunk);
     this.#sort();
@@ -153,6 +161,7 @@ export class WindowModel extends Emitter {
         break;
       }
       case "reply":
+        if (!data.chunks.length) this.#endWriting(); // stopped before the first word
         this.#writing = null;
         this.#addAll(data.chunks);
         this.#status = "finishing";
@@ -203,6 +212,7 @@ export class WindowModel extends Emitter {
         break;
       case "status":
         this.#status = data.text;
+        this.#reading = data.read !== undefined && data.total !== undefined ? { read: data.read, total: data.total } : null;
         if (!data.text) this.#endWriting();
         this.emit("status");
         break;

@@ -4,10 +4,10 @@
 import { treeApi } from "../shared/api.js";
 import { element } from "../shared/element.js";
 import { moment, plural } from "../shared/format.js";
-import { jsonProblem } from "../shared/json-problem.js";
 import { names } from "../shared/names.js";
 import { attempt } from "../shared/notices.js";
 import { Part } from "../shared/part.js";
+import { asDocument, asTyped, contentProblem } from "../shared/plain-text.js";
 import { errorText, isConflict } from "../shared/request.js";
 import { deleteEntries } from "./tree-deleting.js";
 import { diffView } from "./tree-diff.js";
@@ -19,7 +19,7 @@ export class TreeEntry extends Part {
   #facts = element("p", { className: "quiet" });
   #note = element("p", { role: "status" });
   #actions = element("div", { className: "row" });
-  #editor = element("textarea", { className: "field mono", rows: 10, spellcheck: false, "aria-label": "Content, as JSON" });
+  #editor = element("textarea", { className: "field mono", rows: 10, spellcheck: false, "aria-label": "Content" });
   #snapshot = element("details", { className: "tree-part" });
   #versions = element("details", { className: "tree-part" });
   #diff = element("div");
@@ -57,7 +57,7 @@ export class TreeEntry extends Part {
   /** @param {TreeEntryRecord} entry */
   #show(entry) {
     this.#entry = entry;
-    this.#editor.value = entry.document;
+    this.#editor.value = asTyped(entry);
     this.#facts.textContent = [`version ${entry.version}`, `saved ${moment(entry.modified)}`, `created ${moment(entry.created)}`, `last read ${moment(entry.accessed)}`].join(" · ");
     this.#diff.replaceChildren();
     this.#check();
@@ -67,11 +67,11 @@ export class TreeEntry extends Part {
   }
 
   #isChanged() {
-    return this.#entry !== null && this.#editor.value !== this.#entry.document;
+    return this.#entry !== null && this.#editor.value !== asTyped(this.#entry);
   }
 
   #check() {
-    const problem = jsonProblem(this.#editor.value);
+    const problem = contentProblem(this.#editor.value);
     this.#editor.setAttribute("aria-invalid", String(Boolean(problem)));
     this.#tell(problem, true);
     const save = element("button", { className: "primary small", textContent: "Save", disabled: Boolean(problem) || !this.#isChanged(), onclick: () => this.#save(this.#entry?.version ?? null) });
@@ -89,9 +89,9 @@ export class TreeEntry extends Part {
 
   /** @param {number | null} expected */
   async #save(expected) {
-    if (jsonProblem(this.#editor.value)) return;
+    if (contentProblem(this.#editor.value)) return;
     try {
-      await treeApi.save(this.path, this.#editor.value, expected);
+      await treeApi.save(this.path, asDocument(this.#editor.value), expected);
       await this.#reload("Saved.");
     } catch (error) {
       this.#tell(errorText(error), true);

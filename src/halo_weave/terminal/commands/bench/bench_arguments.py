@@ -18,6 +18,7 @@ _BENCHES = (
     context_arguments.add_keep,
     context_arguments.add_policies,
     context_arguments.add_nextturn,
+    context_arguments.add_repetition,
     reader_arguments.add_embedding,
     reader_arguments.add_heads,
     speed_arguments.add_scale,

@@ -1,4 +1,4 @@
-"""Benchmarks that ask whether the context holds what is needed next."""
+"""Benchmarks that ask whether the context holds what is needed next, and what the model makes of it."""
 
 import argparse
 from collections.abc import Iterable, Mapping
@@ -156,3 +156,13 @@ def _add_budgets_flag(bench: argparse.ArgumentParser) -> None:
         metavar="N",
         help="context sizes in tokens (default: 512 1024 2048)",
     )
+
+
+def add_repetition(benches: Any, flags: argparse.ArgumentParser) -> None:
+    add_bench(benches, "repetition", _repetition, "measure how much the model repeats itself in a reply", flags)
+
+
+def _repetition(settings: "Settings", _: argparse.Namespace, notice: Notice) -> object:
+    from halo_weave.bench import repetition
+
+    return repetition.run(settings, notice)
