@@ -53,15 +53,15 @@ def test_blocks_begin_one_after_the_other_inside_of_the_text(text: str) -> None:
 
 
 @given(LINES, LINES)
-def test_text_that_follows_changes_no_block_but_the_last_whole_one(before: str, after: str) -> None:
-    """So a reply under way is rendered from its last block on, and a list counts as one."""
-    before = before.replace("[a]: https://e.example", "a")
+def test_lines_that_follow_change_no_block_but_the_last_whole_one(before: str, after: str) -> None:
+    """So a reply under way is rendered from its last block on. A list counts as one block."""
+    before = before.replace("[a]: https://e.example", "a") + "\n"
     after = after.replace("[a]: https://e.example", "a")
     blocks = blocks_of(before)
     while blocks and blocks[-1].continues:
         blocks.pop()
     settled = blocks[:-1]
-    assert blocks_of(f"{before}{after}")[: len(settled)] == settled
+    assert blocks_of(before + after)[: len(settled)] == settled
 
 
 def test_a_text_of_very_many_blocks_is_one() -> None:

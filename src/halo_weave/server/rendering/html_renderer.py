@@ -9,7 +9,7 @@ from markdown_it.token import Token
 
 from halo_weave.server.rendering.code import code_block, shown_in_code
 from halo_weave.server.rendering.links import is_embedded
-from halo_weave.server.rendering.math_syntax import math_html
+from halo_weave.server.rendering.math_syntax import math_block_html, math_html
 from halo_weave.server.rendering.plain_text import isolated
 from halo_weave.server.rendering.task_lists import task_html
 
@@ -28,7 +28,7 @@ class HtmlRenderer(RendererHTML):
         return code_block(tokens[idx].content, tokens[idx].info)
 
     def math_block(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:  # noqa: ARG002
-        return math_html(tokens[idx].content, tokens[idx].markup, is_block=True)
+        return math_block_html(tokens[idx].content)
 
     def math_inline(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:  # noqa: ARG002
         return math_html(tokens[idx].content, tokens[idx].markup)

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from linkify_it import LinkifyIt
+from linkify_it import LinkifyIt  # type: ignore[import-untyped]
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 

@@ -30,56 +30,54 @@ def add_math(markdown: MarkdownIt) -> None:
     markdown.inline.ruler.before("escape", "math_inline", _inline)
 
 
-def math_html(latex: str, opening: str, *, is_block: bool = False) -> str:
+def math_html(latex: str, opening: str) -> str:
+    """A formula inside of a paragraph."""
     is_display = opening in ("$$", "\\[")
     formula = mathml(latex, is_display=is_display)
-    source = f"{opening}{latex}{_CLOSINGS[opening]}"
-    if is_block:
-        return f'<div class="math-box">{formula}</div>\n' if formula else f'<p class="latex">{escape(source)}</p>\n'
     if formula is None:
-        return escape(source)
+        return escape(f"{opening}{latex}{_CLOSINGS[opening]}")
     return f'<span class="math-box">{formula}</span>' if is_display else formula
 
 
+def math_block_html(source: str) -> str:
+    """A formula on lines of its own, given with its signs; the closing one may be missing."""
+    latex, closing, rest = source[2:].partition(_CLOSINGS[source[:2]])
+    formula = mathml(latex, is_display=True) if closing else None
+    if formula is None:
+        return f'<p class="latex">{escape(source)}</p>\n'
+    after = f"<p>{escape(rest.strip())}</p>" if rest.strip() else ""
+    return f'<div class="math-box">{formula}{after}</div>\n'
+
+
 def _block(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """A line with the opening sign alone begins a formula, which ends at the closing sign or before a blank line.
+
+    So a formula that is still being written is one block from its first line on.
+    """
     start = state.bMarks[first] + state.tShift[first]
-    opening = state.src[start : start + 2]
-    if opening not in ("$$", "\\[") or state.is_code_block(first):
+    line = state.src[start : state.eMarks[first]].strip()
+    closing = _CLOSINGS.get(line[:2]) if len(line[:2]) == 2 else None
+    is_whole = len(line) > 4 and closing is not None and line.find(closing, 2) == len(line) - 2
+    if closing is None or line[:2] == "\\(" or (len(line) > 2 and not is_whole) or state.is_code_block(first):
         return False
-    end = _closing_line(state, first, last, opening)
-    if end is None:
-        return False
-    latex = state.getLines(first, end + 1, state.blkIndent, False).strip()[2:-2]
-    if not latex.strip():
-        return False
-    if not silent:
-        token = state.push("math_block", "div", 0)
-        token.content, token.markup, token.map, token.block = latex, opening, [first, end + 1], True
-        state.line = end + 1
+    if silent:
+        return True
+    end = first if is_whole else _last_line(state, first, last, closing)
+    token = state.push("math_block", "div", 0)
+    token.content = state.getLines(first, end + 1, state.blkIndent, False).strip()
+    token.map, token.block = [first, end + 1], True
+    state.line = end + 1
     return True
 
 
-def _closing_line(state: StateBlock, first: int, last: int, opening: str) -> int | None:
-    """The line that ends with the closing sign; no blank line may stand before it.
-
-    What was found out about the lines after an opening is remembered, since this is asked for each of them.
-    """
-    unclosed: dict[str, int] = state.env.setdefault("unclosed_math", {})
-    if first < unclosed.get(opening, 0):
-        return None
-    line = first
-    for line in range(first, last):
-        begin = state.bMarks[line] + state.tShift[line] + (2 if line == first else 0)
-        text = state.src[begin : state.eMarks[line]].rstrip()
-        if line > first and (not text or state.sCount[line] < state.blkIndent):
-            break
-        place = text.find(_CLOSINGS[opening])
-        if place >= 0 and place + 2 == len(text):
+def _last_line(state: StateBlock, first: int, last: int, closing: str) -> int:
+    for line in range(first + 1, last):
+        text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
+        if not text.strip() or state.sCount[line] < state.blkIndent:
+            return line - 1
+        if closing in text:
             return line
-        if place >= 0:
-            break  # text follows, so this is a formula inside of a paragraph
-    unclosed[opening] = line
-    return None
+    return last - 1
 
 
 def _inline(state: StateInline, silent: bool) -> bool:
