@@ -93,8 +93,7 @@ def test_tasks_addresses_and_struck_text_look_as_on_github(echo_server: Process,
 
 def test_code_names_its_language(echo_server: Process, desk: Visitor) -> None:
     tab = shown(desk, echo_server, "```python\nx = 1\n```")
-    label = tab.turn(0).locator(".code-block").evaluate("one => getComputedStyle(one, '::before').content")
-    assert label == '"python"'
+    expect(tab.turn(0).locator(".code-block .language")).to_have_text("python")
 
 
 def test_an_embedded_picture_is_a_short_text(echo_server: Process, desk: Visitor) -> None:
@@ -187,10 +186,11 @@ WATCH = """() => {
 }"""
 
 
-def test_nothing_moves_when_a_reply_ends(echo_server: Process, browser: Browser) -> None:
+@pytest.mark.parametrize("viewport", [DESK, PHONE], ids=["desk", "phone"])
+def test_nothing_moves_when_a_reply_ends(echo_server: Process, browser: Browser, viewport: dict[str, int]) -> None:
     """A reply has the same height and its blocks the same places in the last frame of writing and ever after."""
-    with visiting(browser, echo_server.address, viewport=DESK) as visitor:
-        window = new_window(echo_server, "end", **ALONE)
+    with visiting(browser, echo_server.address, viewport=viewport) as visitor:
+        window = new_window(echo_server, f"end {next(NUMBERS)}", **ALONE)
         tab = visitor.open()
         held = HeldReply(tab.page)
         tab.page.evaluate(f"localStorage.setItem('halo-window', '{window}')")

@@ -20,7 +20,7 @@ const WIDTH_NAMES = { narrow: "Narrow", normal: "Normal", wide: "Wide", full: "W
 /** @type {Record<string, string>} */
 const RAMP_NAMES = { amber: "Amber", ocean: "Blue", rose: "Rose", grey: "Grey" };
 const LETTER_KEYS = "G, M, N, W and P work outside text fields. Switch them off if you dictate or press them by accident. Shortcuts with Ctrl always work.";
-const LEVELS = [0, 1, 2, 3, 4, 5, 6, 7];
+const SAMPLE = ["From", "dim", "to", "bright:", "the", "colours", "of", "attention"];
 
 export class Appearance extends Part {
   start() {
@@ -61,7 +61,7 @@ function ramps(chosen) {
     changePageStyle({ ramp });
     app.heat.emit("scaled"); // the minimap is painted by script
   });
-  const sample = element("p", { className: "ramp-sample", "aria-hidden": "true" }, ...LEVELS.map((level) => element("span", { className: `b${level}`, textContent: level ? "bright" : "dim" })));
+  const sample = element("p", { className: "ramp-sample", "aria-hidden": "true" }, ...SAMPLE.map((word, level) => element("span", { className: `b${level}`, textContent: word })));
   group.append(sample);
   return group;
 }

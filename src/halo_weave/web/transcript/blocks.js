@@ -2,7 +2,7 @@
 
 /** @import { Block } from "../shared/records.js" */
 import { element } from "../shared/element.js";
-import { CopyButton } from "./copy-button.js";
+import { CodeHead } from "./code-head.js";
 
 const LINE_END = /\r\n|\r|\n/gu;
 
@@ -34,7 +34,7 @@ export function appendBlocks(root, blocks) {
     const made = element("template");
     made.innerHTML = html; // sanitised by the server, and the page allows no script but its own
     for (const box of made.content.querySelectorAll(".table-box")) box.setAttribute("tabindex", "0");
-    for (const block of made.content.querySelectorAll(".code-block")) block.append(new CopyButton());
+    for (const block of made.content.querySelectorAll(".code-block")) block.prepend(new CodeHead());
     const list = root.lastElementChild;
     if (continues && list) list.append(...(made.content.firstElementChild?.children ?? []));
     else root.append(...made.content.children);

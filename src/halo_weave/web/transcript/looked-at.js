@@ -90,14 +90,14 @@ function runsOf(roots, markdown) {
 }
 
 /**
- * Without formulas, whose signs are not those of the Markdown, and without buttons.
+ * Without formulas, whose signs are not those of the Markdown, and without what the page adds to code.
  * @param {Element} root
  */
 function textsOf(root) {
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   /** @type {Text[]} */
   const texts = [];
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) if (node instanceof Text && !node.parentElement?.closest("math, button")) texts.push(node);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) if (node instanceof Text && !node.parentElement?.closest("math, halo-code-head")) texts.push(node);
   return texts;
 }
 

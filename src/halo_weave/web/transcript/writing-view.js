@@ -1,12 +1,14 @@
 // The reply under way. In the read view only its last block is rendered again as it grows.
 
 /** @import { Block } from "../shared/records.js" */
-/** @import { Writing } from "../shared/window-model.js" */
+/** @import { Chunk, Writing } from "../shared/window-model.js" */
 import { app } from "../shared/app.js";
 import { element } from "../shared/element.js";
+import { moment } from "../shared/format.js";
 import { names } from "../shared/names.js";
 import { Part } from "../shared/part.js";
 import { appendBlocks, lineStarts, settledCount } from "./blocks.js";
+import { messageControls } from "./controls.js";
 import { noteStreamed, rendered } from "./rendering.js";
 
 const RENDER_EVERY = 150;
@@ -14,6 +16,7 @@ const RENDER_EVERY = 150;
 export class WritingView extends Part {
   #text = "";
   #node = document.createTextNode("");
+  #time = element("time");
   #isDue = false;
   #rendered = element("div", { className: "rendered" });
   /** @type {Block[]} */
@@ -24,7 +27,7 @@ export class WritingView extends Part {
   start() {
     this.#isDue = false;
     this.replaceChildren(
-      element("header", {}, element("strong", { textContent: names().assistant }), element("span", { className: "quiet now" })),
+      element("header", {}, element("strong", { textContent: names().assistant }), this.#time, spaceForControls()),
       element("p", { className: "words" }, this.#node, element("span", { className: "cursor", "aria-hidden": "true" })),
       this.#rendered,
     );
@@ -42,6 +45,7 @@ export class WritingView extends Part {
     if (!isShown) {
       this.#text = text;
       this.#node.data = text;
+      this.#time.textContent = moment(new Date().toISOString());
       this.#settled = [];
       this.#settledEnd = 0;
       this.#settledNodes = 0;
@@ -95,6 +99,14 @@ export class WritingView extends Part {
     this.#settled.push(...placed.slice(0, count));
     this.#settledEnd += count ? starts[blocks[count].line] : 0;
   }
+}
+
+// The finished reply has them, and must not be higher: on a phone they take a line.
+function spaceForControls() {
+  const reply = /** @type {Chunk} */ ({ key: { turn: "", chunk: 0, role: "assistant" }, turn: "", role: "assistant" });
+  const bar = messageControls([reply], true);
+  bar.inert = true;
+  return bar;
 }
 
 customElements.define("halo-writing", WritingView);

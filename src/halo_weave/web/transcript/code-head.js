@@ -1,4 +1,4 @@
-// Copies the code that it stands beside.
+// The head of a block of code: its language, and a button that copies it.
 
 import { copyText } from "../shared/clipboard.js";
 import { element } from "../shared/element.js";
@@ -6,7 +6,7 @@ import { Part } from "../shared/part.js";
 
 const COPIED_MS = 1500;
 
-export class CopyButton extends Part {
+export class CodeHead extends Part {
   start() {
     const button = element("button", { className: "copy", textContent: "Copy" });
     button.onclick = async () => {
@@ -14,8 +14,9 @@ export class CopyButton extends Part {
       button.textContent = "Copied";
       this.later(COPIED_MS, () => (button.textContent = "Copy"));
     };
-    this.replaceChildren(button);
+    const language = this.parentElement?.dataset.language ?? "";
+    this.replaceChildren(element("span", { className: "language", textContent: language }), button);
   }
 }
 
-customElements.define("halo-copy", CopyButton);
+customElements.define("halo-code-head", CodeHead);
