@@ -8,7 +8,7 @@ import { app } from "../shared/app.js";
 import { element } from "../shared/element.js";
 import { appendBlocks, lineStarts } from "./blocks.js";
 import { underline } from "./looked-at.js";
-import { rendered, renderedAlready } from "./rendering.js";
+import { isAnythingRendered, rendered, renderedAlready } from "./rendering.js";
 
 const MOST_TOGETHER = 80_000; // characters; the server shows much longer texts without Markdown
 /** @type {WeakMap<Element, string>} */
@@ -45,7 +45,7 @@ export async function showRendered(view, chunk, owner) {
  * @param {Element} turn
  */
 export function showRenderedAlready(turn) {
-  if (app.view !== "read") return;
+  if (app.view !== "read" || !isAnythingRendered()) return;
   for (const passages of groupsOf(turn)) {
     const text = passages.map(textOf).join("");
     const known = renderedAlready(text);

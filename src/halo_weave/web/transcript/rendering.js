@@ -34,6 +34,9 @@ export function rendered(text) {
   });
 }
 
+/** Whether anything was rendered yet; a page that is being opened need not look for it, turn by turn. */
+export const isAnythingRendered = () => cache.size > 0 || streamed.text !== "";
+
 /**
  * What can be shown of a text at once. It may lack the end of a reply whose last words were not rendered yet.
  * @param {string} text
