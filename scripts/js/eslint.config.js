@@ -46,8 +46,8 @@ export default [
     },
   },
   {
-    // Part and Emitter are what the others use; theme.js lives as long as the page.
-    files: ["part.js", "emitter.js", "waiting.js", "theme.js"].map((name) => `src/halo_weave/web/shared/${name}`),
+    // Part and Emitter are what the others use; theme.js and page-style.js live as long as the page.
+    files: ["part.js", "emitter.js", "waiting.js", "theme.js", "page-style.js"].map((name) => `src/halo_weave/web/shared/${name}`),
     rules: { "no-restricted-syntax": "off" },
   },
 ];

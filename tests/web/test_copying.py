@@ -19,7 +19,7 @@ def window_with_code(server: Process, visitor: Visitor, name: str) -> Tab:
 
 def copy_code(tab: Tab) -> None:
     tab.turn(0).locator(".rendered pre").hover()
-    tab.turn(0).locator(".rendered pre").get_by_role("button", name="Copy").click()
+    tab.turn(0).locator(".code-block").get_by_role("button", name="Copy").click()
 
 
 def test_without_a_clipboard_the_page_copies_by_selecting(echo_server: Process, browser: Browser) -> None:
@@ -31,7 +31,7 @@ def test_without_a_clipboard_the_page_copies_by_selecting(echo_server: Process, 
         tab.box.press("Control+v")
         expect(tab.box).to_have_value(CODE)
         copy_code(tab)
-        expect(tab.turn(0).locator(".rendered pre").get_by_role("button", name="Copied")).to_be_focused()
+        expect(tab.turn(0).locator(".code-block").get_by_role("button", name="Copied")).to_be_focused()
         tab.box.fill("")
         tab.box.press("Control+v")
         expect(tab.box).to_have_value("print('plum')\n")

@@ -129,7 +129,7 @@ UNDERLINED = """async ([html, text, spans]) => {
   const root = document.createElement("div");
   root.innerHTML = html;
   const before = root.textContent;
-  underline(root, { text, looked_at: spans, marks: {} });
+  underline([root], { text, looked_at: spans, marks: {} }, text, 0);
   if (root.textContent !== before) throw new Error(`The text became ${root.textContent}`);
   return [...root.querySelectorAll("u")].map((one) => {
     const range = document.createRange();

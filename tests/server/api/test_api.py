@@ -43,7 +43,7 @@ def test_all_endpoints_answer_as_described(tmp_path: Path) -> None:
         assert one.get("/api/turns/1")[0]["text"] == "A question about pelicans"
         found = one.get(f"/api/search?q=pelicans&role=user&since=2020-01-01T00:00:00Z&window={window}")
         assert found[0]["is_living"]
-        assert one.post("/api/render", {"texts": ["*hi*"]})["html"] == ["<p><em>hi</em></p>\n"]
+        assert one.post("/api/render", {"texts": ["*hi*"]})["html"] == ['<p dir="auto"><em>hi</em></p>\n']
 
         one.post(f"{base}/regenerate", status=202)
         answer = [chunk for chunk in one.settled(window)["chunks"] if chunk["key"]["role"] == "assistant"]

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from halo_weave.server.rendering.markdown import LANGUAGES, LONGEST_COLOURED, rendered
+from halo_weave.server.rendering.blocks import joined
+from halo_weave.server.rendering.code import LANGUAGES, LONGEST_COLOURED
+from halo_weave.server.rendering.markdown import blocks_of, rendered
 from halo_weave.server.rendering.renderer import Rendering
 from halo_weave.server.runtime.jobs import Job, Jobs
 from support.servers.served import served, until
@@ -18,9 +20,10 @@ from support.servers.served import served, until
 # A rendering process with a lexer that takes minutes.
 SLOW = (
     "-c",
-    "from halo_weave.server.rendering import child, markdown\nmarkdown.LANGUAGES |= {'easytrieve'}\nchild.main()",
+    "from halo_weave.server.rendering import child, code\ncode.LANGUAGES |= {'easytrieve'}\nchild.main()",
 )
 TAKES_MINUTES = "```easytrieve\n" + "\t" * (LONGEST_COLOURED - 1) + "\n```"
+BOLD = '<p dir="auto"><strong>bold</strong></p>\n'
 NESTED = [
     "> " * 4_900,
     "- " * 4_900,
@@ -36,6 +39,16 @@ NESTED = [
     "x\n" * 20_000,
     "\n" * 99_000 + "x",
     "\t" * 9_900 + "x",
+    *(
+        unit * (9_900 // len(unit))
+        for unit in ("$", "$a", "\\(", "\\[", "$x$ ", "\\(x\\)", "$\\", "http://a.b/", "www.", "a@")
+    ),
+    *(
+        unit * (99_000 // len(unit))
+        for unit in ("$$\n", "\\[\n", "\\(x\\)\n", "$$x$$\n\n", "- [x] a\n", "$|\n", "www.a.org\n")
+    ),
+    "![](data:image/png," * 5_000,
+    "\\[\n" * 30_000 + "\\] x",
     "[" * 1_000_000,
     "*" * 1_000_000,
 ]
@@ -49,14 +62,14 @@ def rendering() -> Iterator[Rendering]:
 
 def test_a_process_renders_as_the_function_does(rendering: Rendering) -> None:
     texts = ["# A\n\n**b** `c`", "```python\ndef f(): ...\n```", "half \ud800 of one", "", "\u202eturned"]
-    assert rendering.rendered(texts) == [rendered(text) for text in texts]
+    assert rendering.rendered(texts) == [blocks_of(text) for text in texts]
 
 
 def test_a_text_that_takes_too_long_is_shown_plain_and_the_next_is_rendered(caplog: pytest.LogCaptureFixture) -> None:
     with closing(Rendering(SLOW)) as rendering, caplog.at_level(logging.WARNING):
-        slow, next_one, again = rendering.rendered([TAKES_MINUTES, "**bold**", TAKES_MINUTES])
+        slow, next_one, again = map(joined, rendering.rendered([TAKES_MINUTES, "**bold**", TAKES_MINUTES]))
     assert slow == again == f'<div class="unformatted">{TAKES_MINUTES}</div>'
-    assert next_one == "<p><strong>bold</strong></p>\n"
+    assert next_one == BOLD
     assert caplog.text.count("shown as plain text") == 1
 
 
@@ -64,8 +77,8 @@ def test_a_text_that_takes_too_long_is_shown_plain_and_the_next_is_rendered(capl
     "code", ["easytrieve\n" + "\t" * 4_900, "autohotkey\n" + "\n" * 4_900, "python\n" + "(" * 5_100]
 )
 def test_code_in_a_rare_language_or_of_many_pages_has_no_colours(rendering: Rendering, code: str) -> None:
-    (html,) = rendering.rendered([f"```{code}x\n```"])
-    assert html.startswith('<pre class="code">')
+    (html,) = map(joined, rendering.rendered([f"```{code}x\n```"]))
+    assert html.startswith('<div class="code-block"')
     assert "<span" not in html
 
 
@@ -77,14 +90,15 @@ def test_code_in_the_languages_that_people_use_has_colours(language: str) -> Non
 
 @pytest.mark.parametrize("text", NESTED, ids=range(len(NESTED)))
 def test_hostile_markdown_is_shown_in_one_way_or_another(rendering: Rendering, text: str) -> None:
-    (html,) = rendering.rendered([text])
+    (html,) = map(joined, rendering.rendered([text]))
     assert html
-    assert rendering.rendered(["**bold**"]) == ["<p><strong>bold</strong></p>\n"]
+    assert [joined(one) for one in rendering.rendered(["**bold**"])] == [BOLD]
 
 
 def test_texts_are_shown_plain_if_the_process_cannot_start(caplog: pytest.LogCaptureFixture) -> None:
     with closing(Rendering(("-c", "1 / 0"))) as rendering, caplog.at_level(logging.ERROR):
-        assert rendering.rendered(["**a** <b>"]) == ['<div class="unformatted">**a** &lt;b&gt;</div>']
+        (blocks,) = rendering.rendered(["**a** <b>"])
+        assert joined(blocks) == '<div class="unformatted">**a** &lt;b&gt;</div>'
     assert "cannot start" in caplog.text
 
 

@@ -14,6 +14,7 @@ from halo_weave.server.api import status
 from halo_weave.server.api.shapes import Status
 from halo_weave.server.http.endpoints import Call, Endpoint
 from halo_weave.server.http_errors import NotFound, TooLarge
+from halo_weave.server.rendering.blocks import Block, joined
 from halo_weave.server.runtime.jobs import Job, JobHandle
 from halo_weave.server.runtime.program import Program
 from halo_weave.session.window.chunk_json import key_to_json, stored_chunk_to_json
@@ -62,10 +63,14 @@ class StoredChunk(msgspec.Struct):
 
 class Texts(msgspec.Struct, forbid_unknown_fields=True):
     texts: Annotated[list[str], msgspec.Meta(max_length=2000)]
+    by_block: bool = False
 
 
 class Rendered(msgspec.Struct):
+    """Per text its HTML or, if asked for, its blocks."""
+
     html: list[str]
+    blocks: list[list[Block]]
 
 
 def _status(call: Call) -> Status:
@@ -133,7 +138,8 @@ def _render(call: Call) -> Rendered:
     texts: list[str] = call.body.texts
     if sum(map(len, texts)) > _MOST_RENDERED_CHARACTERS:
         raise TooLarge(f"The text exceeds the limit of {_MOST_RENDERED_CHARACTERS:,} characters for rendering.")
-    return Rendered(call.program.rendering.rendered(texts))
+    blocks = call.program.rendering.rendered(texts)
+    return Rendered([], blocks) if call.body.by_block else Rendered([joined(one) for one in blocks], [])
 
 
 def _reembed(call: Call) -> Job:

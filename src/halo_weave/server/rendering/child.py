@@ -1,6 +1,6 @@
 """The child process that renders Markdown, started by `renderer`.
 
-A request is a line of JSON with the text; the response is a line with its HTML, or null if rendering failed. A text
+A request is a line of JSON with the text; the response is a line with its blocks, or null if rendering failed. A text
 that takes too much CPU time ends the process.
 """
 
@@ -9,7 +9,10 @@ import signal
 import sys
 from contextlib import suppress
 
-from halo_weave.server.rendering.markdown import rendered
+import msgspec
+
+from halo_weave.server.rendering.blocks import Block
+from halo_weave.server.rendering.markdown import blocks_of
 from halo_weave.system.child_process import READY
 
 LONGEST_S = 2.0
@@ -25,15 +28,15 @@ def main() -> None:
     answers.flush()
     while line := sys.stdin.buffer.readline():
         _set_alarm(LONGEST_S)
-        html = _html(json.loads(line))
+        blocks = _blocks(json.loads(line))
         _set_alarm(0)
-        answers.write(json.dumps(html).encode() + b"\n")
+        answers.write(msgspec.json.encode(blocks) + b"\n")
         answers.flush()
 
 
-def _html(text: str) -> str | None:
+def _blocks(text: str) -> list[Block] | None:
     try:
-        return rendered(text)
+        return blocks_of(text)
     except Exception:  # a hostile text may trigger any error in third-party code
         return None
 

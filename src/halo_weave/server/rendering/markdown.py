@@ -4,130 +4,98 @@ Raw HTML is shown as text, external images as links, control characters as visib
 sanitised again, so that one bug in either step is not enough for an attack.
 """
 
-import re
-from collections.abc import Sequence
-from functools import lru_cache
-from html import escape
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import nh3
 from markdown_it import MarkdownIt
-from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_by_name
 
-from halo_weave.server.rendering.plain_text import BIDI, isolated, plain, readable
+from halo_weave.server.rendering.blocks import Block, joined
+from halo_weave.server.rendering.html_renderer import HtmlRenderer
+from halo_weave.server.rendering.links import add_links, is_valid_link, without_long_pictures
+from halo_weave.server.rendering.math_syntax import add_math
+from halo_weave.server.rendering.plain_text import plain, readable
+from halo_weave.server.rendering.sanitiser import sanitised
+from halo_weave.server.rendering.task_lists import add_task_lists
 
-LONGEST_LINE, LONGEST_TEXT, LONGEST_COLOURED = 10_000, 100_000, 5_000
-"""Longer texts are shown without Markdown and longer code without colours, to limit the rendering time."""
-LANGUAGES = frozenset({
-    "asm", "awk", "bash", "c", "c#", "c++", "clojure", "cmake", "cpp", "cs", "csharp", "css", "dart", "diff",
-    "docker", "dockerfile", "elixir", "erlang", "fortran", "go", "golang", "graphql", "groovy", "haskell", "hs",
-    "html", "ini", "java", "javascript", "js", "json", "jsx", "julia", "kotlin", "latex", "lisp", "lua", "make",
-    "makefile", "markdown", "matlab", "md", "nginx", "nix", "objective-c", "objc", "ocaml", "pascal", "perl",
-    "php", "pl", "powershell", "ps1", "proto", "protobuf", "py", "python", "python3", "r", "rb", "rs", "ruby",
-    "rust", "scala", "scheme", "scss", "sh", "shell", "sql", "swift", "tcl", "tex", "toml", "ts", "tsx",
-    "typescript", "vim", "vue", "xml", "yaml", "yml", "zig", "zsh",
-})  # fmt: skip
-"""Languages that are highlighted. Many of the other lexers take minutes for a page of tabs or line feeds."""
-_SCHEMES = ("http://", "https://", "mailto:")
-_TAGS = {
-    "p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "span", "div",
-    "em", "strong", "s", "a", "bdi", "table", "thead", "tbody", "tr", "th", "td",
-}  # fmt: skip
-_ATTRIBUTES = {
-    "a": {"href", "target", "class"},
-    "code": {"class"},
-    "pre": {"class"},
-    "span": {"class"},
-    "div": {"class"},
-    "th": {"class"},
-    "td": {"class"},
-    "ol": {"start"},
-}
-_formatter: "HtmlFormatter[str]" = HtmlFormatter(nowrap=True)
-
-
-def is_too_long(text: str) -> bool:
-    return len(text) > LONGEST_TEXT or any(len(line) > LONGEST_LINE for line in text.split("\n"))
+LONGEST_LINE, LONGEST_TEXT = 10_000, 100_000
+"""Longer texts are shown without Markdown, to limit the rendering time."""
+LONGEST_HTML = 4_000_000
+"""Characters. A short formula can become a hundred times as long."""
+_MOST_BLOCKS = 5_000
+"""Each is sanitised by itself. A text with more of them is one block."""
+_LISTS = ("bullet_list_open", "ordered_list_open")
 
 
 def rendered(text: str) -> str:
     """Sanitised HTML for a Markdown text. Some texts take very long; see `renderer`."""
-    if is_too_long(text):
-        return plain(text)
-    return nh3.clean(
-        _markdown.render(readable(text)),
-        tags=_TAGS,
-        attributes=_ATTRIBUTES,
-        url_schemes={"http", "https", "mailto"},
-        link_rel="noopener noreferrer nofollow",
-    )
+    return joined(blocks_of(text))
 
 
-def _shown_in_code(text: str) -> str:
-    """Show bidirectional control characters in code, because they are used there to disguise it."""
-    return BIDI.sub(lambda found: f"\u2039U+{ord(found[0]):04X}\u203a", text)
+def blocks_of(text: str) -> list[Block]:
+    text = _shortened(text)
+    if _is_too_long(text):
+        return [Block(0, plain(text))]
+    env: dict[str, Any] = {}
+    parts = list(_parts(_markdown.parse(readable(text), env)))
+    if len(parts) > _MOST_BLOCKS:
+        parts = [(0, False, [token for _, _, tokens in parts for token in tokens])]
+    blocks = [
+        Block(line, sanitised(_markdown.renderer.render(tokens, _markdown.options, env)), continues)
+        for line, continues, tokens in parts
+    ]
+    return blocks if sum(len(block.html) for block in blocks) <= LONGEST_HTML else [Block(0, plain(text))]
 
 
-@lru_cache
-def _lexer(language: str) -> Lexer:
-    return get_lexer_by_name(language, stripnl=False)
+def _shortened(text: str) -> str:
+    """Without the bytes of embedded pictures, where they would make the text too long for Markdown."""
+    return without_long_pictures(text) if _is_too_long(text) else text
 
 
-def _coloured(code: str, language: str) -> str:
-    is_coloured = language in LANGUAGES and len(code) <= LONGEST_COLOURED
-    return highlight(code, _lexer(language), _formatter) if is_coloured else escape(code)
+def _is_too_long(text: str) -> bool:
+    return len(text) > LONGEST_TEXT or any(len(line) > LONGEST_LINE for line in text.split("\n"))
 
 
-class _Renderer(RendererHTML):
-    def text(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:  # noqa: ARG002
-        return isolated(tokens[idx].content)
+def _parts(tokens: Sequence[Token]) -> Iterator[tuple[int, bool, list[Token]]]:
+    """The tokens of each block with its first line, and whether it continues a list."""
+    for block in _groups(tokens, 0):
+        opening = block[0]
+        opening.attrSet("dir", "auto")
+        line = opening.map[0] if opening.map else 0
+        if opening.type not in _LISTS:
+            yield line, False, block
+            continue
+        for place, item in enumerate(_groups(block[1:-1], 1)):
+            line = item[0].map[0] if item[0].map else line
+            yield line, place > 0, [_opening_of(opening, place), *item, block[-1]]
 
-    def code_inline(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:  # noqa: ARG002
-        return f"<code>{escape(_shown_in_code(tokens[idx].content))}</code>"
 
-    def code_block(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:  # noqa: ARG002
-        return f'<pre class="code"><code>{escape(_shown_in_code(tokens[idx].content))}</code></pre>\n'
+def _groups(tokens: Sequence[Token], level: int) -> Iterator[list[Token]]:
+    group: list[Token] = []
+    for token in tokens:
+        group.append(token)
+        if token.level == level and token.nesting <= 0:
+            yield group
+            group = []
 
-    def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:  # noqa: ARG002
-        words = tokens[idx].info.split()
-        language = words[0].lower() if words and re.fullmatch(r"[\w+#.-]{1,40}", words[0]) else ""
-        named = f' class="language-{escape(language)}"' if language else ""
-        code = _coloured(_shown_in_code(tokens[idx].content), language)
-        return f'<pre class="code"><code{named}>{code}</code></pre>\n'
 
-    def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        """Show a link: loading the image would tell its host that somebody reads this."""
-        token = tokens[idx]
-        source = str(token.attrGet("src") or "")
-        words = self.renderInlineAsText(token.children, options, env) if token.children else ""
-        return f'<a class="picture" href="{escape(source)}" target="_blank">{isolated(words or source)}</a>'
-
-    def link_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        tokens[idx].attrSet("target", "_blank")
-        return self.renderToken(tokens, idx, options, env)
-
-    def th_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return self._cell(tokens, idx, options, env)
-
-    def td_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        return self._cell(tokens, idx, options, env)
-
-    def _cell(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        style = tokens[idx].attrs.pop("style", None)
-        if style is not None:
-            tokens[idx].attrSet("class", f"align-{str(style).partition(':')[2]}")
-        return self.renderToken(tokens, idx, options, env)
+def _opening_of(opening: Token, place: int) -> Token:
+    """The opening of a list that begins with one of its later items."""
+    if not place:
+        return opening
+    attributes = {**opening.attrs, "class": "continued"}
+    if opening.type == "ordered_list_open":
+        attributes["start"] = int(opening.attrs.get("start", 1)) + place
+    return opening.copy(attrs=attributes)
 
 
 class _Markdown(MarkdownIt):
     def validateLink(self, url: str) -> bool:  # noqa: N802
-        return url.lower().startswith(_SCHEMES)
+        return is_valid_link(url)
 
 
-_markdown = _Markdown("commonmark", {"html": False, "linkify": False}, renderer_cls=_Renderer)
+_markdown = _Markdown("commonmark", {"html": False}, renderer_cls=HtmlRenderer)
 _markdown.enable(["table", "strikethrough"])
+add_links(_markdown)
+add_math(_markdown)
+add_task_lists(_markdown)

@@ -12,7 +12,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 
+import msgspec
+
 from halo_weave.errors import HaloError
+from halo_weave.server.rendering.blocks import Block
 from halo_weave.server.rendering.plain_text import plain
 from halo_weave.system.child_process import ChildProcess
 
@@ -35,8 +38,8 @@ class Rendering:
         self._remembered = _Remembered()
         self._is_closed = False
 
-    def rendered(self, texts: Sequence[str]) -> list[str]:
-        """The HTML of each text; texts that are not rendered before the request's deadline are shown plain."""
+    def rendered(self, texts: Sequence[str]) -> list[list[Block]]:
+        """The blocks of each text; texts that are not rendered before the request's deadline are shown plain."""
         deadline = time.monotonic() + _LONGEST_REQUEST_S
         with self._lock:
             return [self._one(text, deadline) for text in texts]
@@ -46,28 +49,28 @@ class Rendering:
         with self._lock:
             self._end()
 
-    def _one(self, text: str, deadline: float) -> str:
+    def _one(self, text: str, deadline: float) -> list[Block]:
         known = self._remembered.get(text)
         if known is not None:
             return known
         if self._is_closed or time.monotonic() > deadline:
-            return plain(text)
-        html = self._asked(text)
-        self._remembered.put(text, html)
-        return html
+            return _plain(text)
+        blocks = self._asked(text)
+        self._remembered.put(text, blocks)
+        return blocks
 
-    def _asked(self, text: str) -> str:
+    def _asked(self, text: str) -> list[Block]:
         try:
             child = self._sound_child()
         except HaloError as error:
             _log.error("Text is shown without Markdown: %s", error)
-            return plain(text)
+            return _plain(text)
         answer = child.ask(json.dumps(text).encode() + b"\n", _LONGEST_S)
-        html = None if answer is None else json.loads(answer)
-        if html is None:
+        blocks = None if answer is None else msgspec.json.decode(answer, type=list[Block] | None)
+        if blocks is None:
             _log.warning("Rendering a text of %d characters took too long; it is shown as plain text.", len(text))
-            return plain(text)
-        return str(html)
+            return _plain(text)
+        return blocks
 
     def _sound_child(self) -> ChildProcess:
         if self._child is not None and not self._child.is_sound:
@@ -86,20 +89,24 @@ class _Remembered:
     """A cache of the most recently used results, limited in bytes."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, str] = OrderedDict()
+        self._known: OrderedDict[str, list[Block]] = OrderedDict()
         self._bytes = 0
 
-    def get(self, text: str) -> str | None:
+    def get(self, text: str) -> list[Block] | None:
         if text in self._known:
             self._known.move_to_end(text)
         return self._known.get(text)
 
-    def put(self, text: str, html: str) -> None:
-        self._known[text] = html
-        self._bytes += _size(text, html)
+    def put(self, text: str, blocks: list[Block]) -> None:
+        self._known[text] = blocks
+        self._bytes += _size(text, blocks)
         while self._bytes > _MOST_REMEMBERED_BYTES:
             self._bytes -= _size(*self._known.popitem(last=False))
 
 
-def _size(text: str, html: str) -> int:
-    return sys.getsizeof(text) + sys.getsizeof(html)
+def _size(text: str, blocks: list[Block]) -> int:
+    return sys.getsizeof(text) + sum(sys.getsizeof(block) + sys.getsizeof(block.html) for block in blocks)
+
+
+def _plain(text: str) -> list[Block]:
+    return [Block(0, plain(text))]

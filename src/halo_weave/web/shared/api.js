@@ -21,11 +21,11 @@ export const programApi = {
   newWindow: (name) => post("/api/windows", { name }),
 
   /**
-   * Markdown as sanitised HTML.
+   * Markdown as blocks of sanitised HTML.
    * @param {string[]} texts
-   * @returns {Promise<{ html: (string | null)[] }>}
+   * @returns {Promise<{ blocks: Records.Block[][] }>}
    */
-  render: (texts) => post("/api/render", { texts }),
+  render: (texts) => post("/api/render", { texts, by_block: true }),
 
   /**
    * @param {Record<string, string>} parameters

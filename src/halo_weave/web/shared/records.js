@@ -5,6 +5,8 @@
 /** @typedef {{ turn: string, chunk: number, role: Role }} Key identity of a chunk */
 /** @typedef {[number, number]} Span start and end in a text, counted in characters */
 
+/** @typedef {{ line: number, html: string, continues: boolean }} Block of rendered Markdown; a list has one for each item */
+
 /**
  * @typedef {object} Marks
  * @property {{ name: string }} [tool] the tool that said it

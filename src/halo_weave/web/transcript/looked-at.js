@@ -47,22 +47,24 @@ export function underlineTokens(tokens, chunk) {
 
 /**
  * Underline the words in the chunk's Markdown after it was rendered.
- * @param {Element} root
+ * @param {Element[]} roots what the Markdown became
  * @param {Chunk} chunk
+ * @param {string} markdown a text that contains the chunk's
+ * @param {number} start of the chunk's text in it
  */
-export function underline(root, chunk) {
-  const ranges = rangesOf(chunk);
+export function underline(roots, chunk, markdown, start) {
+  const ranges = rangesOf(chunk).map(([first, last]) => /** @type {Span} */ ([first + start, last + start]));
   if (!ranges.length) return;
-  for (const run of runsOf(root, chunk.text).reverse()) wrapAll(ranges, run);
+  for (const run of runsOf(roots, markdown).reverse()) wrapAll(ranges, run);
 }
 
 /**
  * The rendered texts with their places in the Markdown. They stand there in the same order: whole lines or, where signs
  * were taken out of a line, its words.
- * @param {Element} root
+ * @param {Element[]} roots
  * @param {string} markdown
  */
-function runsOf(root, markdown) {
+function runsOf(roots, markdown) {
   /** @type {Run[]} */
   const runs = [];
   let from = 0;
@@ -78,7 +80,7 @@ function runsOf(root, markdown) {
     from = place + text.length;
     return true;
   };
-  for (const node of textsOf(root)) {
+  for (const node of roots.flatMap(textsOf)) {
     for (const { 0: line, index } of node.data.matchAll(LINE)) {
       if (!line.trim() || take(node, index, line)) continue;
       for (const word of line.matchAll(WORD)) take(node, index + word.index, word[0]);
@@ -87,12 +89,15 @@ function runsOf(root, markdown) {
   return runs;
 }
 
-/** @param {Element} root */
+/**
+ * Without formulas, whose signs are not those of the Markdown, and without what the page adds to code.
+ * @param {Element} root
+ */
 function textsOf(root) {
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   /** @type {Text[]} */
   const texts = [];
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) if (node instanceof Text) texts.push(node);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) if (node instanceof Text && !node.parentElement?.closest("math, halo-code-head")) texts.push(node);
   return texts;
 }
 

@@ -1,51 +1,109 @@
-// A chunk's Markdown in place of its bare text, with code that can be copied.
+// The passages of a turn as Markdown, in place of their bare text. Neighbouring passages are rendered as one text, so
+// that a list, a table or code is whole although it is cut into several; each block stands at the passage where it begins.
 
+/** @import { Block } from "../shared/records.js" */
 /** @import { Part } from "../shared/part.js" */
 /** @import { Chunk } from "../shared/window-model.js" */
-import { copyText } from "../shared/clipboard.js";
+import { app } from "../shared/app.js";
 import { element } from "../shared/element.js";
+import { appendBlocks, lineStarts } from "./blocks.js";
 import { underline } from "./looked-at.js";
-import { rendered } from "./rendering.js";
+import { isAnythingRendered, rendered, renderedAlready } from "./rendering.js";
 
-const COPIED_MS = 1500;
+const MOST_TOGETHER = 80_000; // characters; the server shows much longer texts without Markdown
+/** @type {WeakMap<Element, string>} */
+const shownHtml = new WeakMap();
+/** @type {WeakSet<Element>} */
+const unfinished = new WeakSet(); // show what was there when the reply ended
+/** @type {WeakSet<Element>} */
+const underlined = new WeakSet();
 
 /**
- * Show the chunk's Markdown once the server has rendered it.
+ * Show the passage's Markdown, and that of its neighbours, once the server has rendered it.
  * @param {Element} view
  * @param {Chunk} chunk
  * @param {Part} owner
  */
 export async function showRendered(view, chunk, owner) {
-  if (view.querySelector(".rendered") || chunk.marks.tool) return;
-  const html = await rendered(chunk.text);
-  if (html === null || !view.isConnected || view.querySelector(".rendered")) return;
-  const made = element("div", { className: "rendered" });
-  made.innerHTML = html; // sanitised by the server, and the page allows no script but its own
-  underline(made, chunk);
-  makeUsable(made, owner);
-  view.querySelector(".words")?.after(made);
+  if (chunk.marks.tool) return;
+  const passages = passagesAround(view);
+  const text = passages.map(textOf).join("");
+  if (!view.querySelector(".rendered") || unfinished.has(view)) {
+    const blocks = await rendered(text);
+    if (!blocks || !owner.isConnected || !view.isConnected) return;
+    show(passages, text, blocks);
+    for (const one of passages) unfinished.delete(one);
+  }
+  if (underlined.has(view)) return;
+  underlined.add(view);
+  const start = passages.slice(0, passages.indexOf(view)).reduce((sum, one) => sum + textOf(one).length, 0);
+  underline(passages.flatMap((one) => [...one.querySelectorAll(".rendered")]), chunk, text, start);
 }
 
 /**
- * Code can be copied, and a table that is wider than its place can be scrolled with the keyboard.
- * @param {Element} root
- * @param {Part} owner whose timers are used
+ * Show a new turn's Markdown at once if it was rendered before, so that nothing jumps when a reply ends.
+ * @param {Element} turn
  */
-export function makeUsable(root, owner) {
-  for (const table of root.querySelectorAll("table")) table.tabIndex = 0;
-  for (const block of root.querySelectorAll("pre")) block.append(copyButton(block, owner));
+export function showRenderedAlready(turn) {
+  if (app.view !== "read" || !isAnythingRendered()) return;
+  for (const passages of groupsOf(turn)) {
+    const text = passages.map(textOf).join("");
+    const known = renderedAlready(text);
+    if (!known) continue;
+    show(passages, text, known.blocks);
+    if (!known.isWhole) for (const one of passages) unfinished.add(one);
+  }
 }
 
 /**
- * @param {HTMLPreElement} block
- * @param {Part} owner
+ * @param {Element[]} passages
+ * @param {string} text of all
+ * @param {Block[]} blocks of all
  */
-function copyButton(block, owner) {
-  const button = element("button", { className: "copy outlined", textContent: "Copy" });
-  button.onclick = async () => {
-    if (!(await copyText((block.querySelector("code") ?? block).textContent ?? ""))) return;
-    button.textContent = "Copied";
-    owner.later(COPIED_MS, () => (button.textContent = "Copy"));
-  };
-  return button;
+function show(passages, text, blocks) {
+  const starts = lineStarts(text);
+  let end = 0;
+  for (const view of passages) {
+    const start = end;
+    end += textOf(view).length;
+    const own = blocks.filter(({ line }) => starts[line] >= start && starts[line] < end);
+    const html = own.map((block) => block.html).join("");
+    if (shownHtml.get(view) === html) continue;
+    shownHtml.set(view, html);
+    underlined.delete(view);
+    const made = element("div", { className: "rendered" });
+    appendBlocks(made, own);
+    view.querySelector(".rendered")?.remove();
+    view.querySelector(".words")?.after(made);
+  }
+}
+
+/** @param {Element} view */
+const textOf = (view) => view.querySelector(".words")?.textContent ?? "";
+
+/** @param {Element} view */
+function passagesAround(view) {
+  const turn = view.closest(".turn");
+  return (turn && groupsOf(turn).find((group) => group.includes(view))) ?? [view];
+}
+
+/**
+ * Passages that follow each other without a gap, and with no result of a tool between them.
+ * @param {Element} turn
+ */
+function groupsOf(turn) {
+  /** @type {Element[][]} */
+  const groups = [];
+  let [next, size] = [-1, 0];
+  for (const view of turn.querySelectorAll(".chunk:not(.tool)")) {
+    const place = Number(view.getAttribute("data-key")?.split(".")[1]);
+    size += textOf(view).length;
+    if (place === next && size <= MOST_TOGETHER) groups[groups.length - 1].push(view);
+    else {
+      groups.push([view]);
+      size = textOf(view).length;
+    }
+    next = place + 1;
+  }
+  return groups;
 }

@@ -1,75 +1,112 @@
-// Markdown as sanitised HTML, made by the server; requested in batches, and never twice for one text.
+// Markdown as the blocks of sanitised HTML that the server makes of it; requested in batches, and kept.
 
+/** @import { Block } from "../shared/records.js" */
 import { programApi } from "../shared/api.js";
 import { pause } from "../shared/waiting.js";
 
-/** @typedef {(html: string | null) => void} Resolver */
+/** @typedef {(blocks: Block[] | null) => void} Resolver */
 
-const KEPT = 2000;
+const MOST_KEPT = 8_000_000; // characters
+const MOST_ASKED = 500_000; // characters in one request
 const BATCH_MS = 15;
-/** @type {Map<string, string>} */
+/** @type {Map<string, Block[]>} */
 const cache = new Map();
+let kept = 0;
 /** @type {Map<string, Resolver[]>} */
 let waiting = new Map();
 let isScheduled = false;
+/** @type {{ text: string, blocks: Block[] }} */
+let streamed = { text: "", blocks: [] };
 
 /**
- * Resolves to HTML that is safe to insert, or to null if the server does not answer.
+ * Resolves to blocks whose HTML is safe to insert, or to null if the server does not answer.
  * @param {string} text
- * @returns {Promise<string | null>}
+ * @returns {Promise<Block[] | null>}
  */
 export function rendered(text) {
   const known = cache.get(text);
-  if (known !== undefined) return Promise.resolve(known);
+  if (known) return Promise.resolve(known);
   return new Promise((resolve) => {
     waiting.set(text, [...(waiting.get(text) ?? []), resolve]);
     if (isScheduled) return;
     isScheduled = true;
-    pause(BATCH_MS).then(ask);
+    pause(BATCH_MS).then(askAll);
   });
 }
 
-async function ask() {
-  const asked = waiting;
+/** Whether anything was rendered yet; a page that is being opened need not look for it, turn by turn. */
+export const isAnythingRendered = () => cache.size > 0 || streamed.text !== "";
+
+/**
+ * What can be shown of a text at once. It may lack the end of a reply whose last words were not rendered yet.
+ * @param {string} text
+ * @returns {{ blocks: Block[], isWhole: boolean } | null}
+ */
+export function renderedAlready(text) {
+  const blocks = cache.get(text);
+  if (blocks) return { blocks, isWhole: true };
+  return streamed.text && text.startsWith(streamed.text) ? { blocks: streamed.blocks, isWhole: false } : null;
+}
+
+/**
+ * The reply under way, as far as it is rendered.
+ * @param {string} text
+ * @param {Block[]} blocks
+ */
+export function noteStreamed(text, blocks) {
+  streamed = { text, blocks };
+}
+
+async function askAll() {
+  const asked = [...waiting];
   waiting = new Map();
   isScheduled = false;
-  const html = await programApi.render([...asked.keys()]).then((answer) => answer.html, () => []);
-  [...asked].forEach(([text, resolvers], place) => {
-    const made = html[place] ?? null;
-    if (made !== null) keep(text, made);
+  for (const batch of batches(asked)) await ask(batch);
+}
+
+/** @param {[string, Resolver[]][]} asked */
+async function ask(asked) {
+  const blocks = await programApi.render(asked.map(([text]) => text)).then((answer) => answer.blocks, () => []);
+  asked.forEach(([text, resolvers], place) => {
+    const made = blocks[place] ?? null;
+    if (made) keep(text, made);
     for (const resolve of resolvers) resolve(made);
   });
 }
 
-/**
- * @param {string} text
- * @param {string} html
- */
-function keep(text, html) {
-  const [oldest] = cache.keys();
-  if (cache.size >= KEPT && oldest !== undefined) cache.delete(oldest);
-  cache.set(text, html);
+/** @param {[string, Resolver[]][]} asked */
+function batches(asked) {
+  /** @type {[string, Resolver[]][][]} */
+  const made = [];
+  let size = Infinity;
+  for (const one of asked) {
+    size += one[0].length;
+    if (size > MOST_ASKED) {
+      made.push([]);
+      size = one[0].length;
+    }
+    made[made.length - 1].push(one);
+  }
+  return made;
 }
 
 /**
- * Where the last block of a growing Markdown text begins: the text before it will not change any more.
  * @param {string} text
+ * @param {Block[]} blocks
  */
-export function lastBlockStart(text) {
-  let start = 0;
-  let fence = "";
-  let place = 0;
-  for (const line of text.split("\n")) {
-    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1][0];
-    if (mark && !fence) {
-      fence = mark;
-      start = place;
-    } else if (mark && fence === mark) {
-      fence = "";
-    } else if (!fence && !line.trim() && place + line.length < text.length) {
-      start = place + line.length + 1;
-    }
-    place += line.length + 1;
+function keep(text, blocks) {
+  if (cache.has(text)) return;
+  cache.set(text, blocks);
+  kept += sizeOf(text, blocks);
+  for (const [oldest, its] of cache) {
+    if (kept <= MOST_KEPT || oldest === text) return;
+    cache.delete(oldest);
+    kept -= sizeOf(oldest, its);
   }
-  return Math.min(start, text.length);
 }
+
+/**
+ * @param {string} text
+ * @param {Block[]} blocks
+ */
+const sizeOf = (text, blocks) => blocks.reduce((sum, { html }) => sum + html.length, text.length);

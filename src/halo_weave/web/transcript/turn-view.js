@@ -6,6 +6,7 @@ import { moment } from "../shared/format.js";
 import { names } from "../shared/names.js";
 import { chunkControls, messageControls } from "./controls.js";
 import { lookedAtNote } from "./looked-at.js";
+import { showRenderedAlready } from "./markdown-view.js";
 
 /** @type {Record<string, string>} */
 const ENDINGS = {
@@ -29,6 +30,7 @@ export function turnView(chunks, { isNewest, gaps }) {
     if (gap) article.append(gap);
     article.append(chunkView(chunk));
   }
+  showRenderedAlready(article);
   return article;
 }
 

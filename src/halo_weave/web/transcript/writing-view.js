@@ -1,29 +1,35 @@
 // The reply under way. In the read view only its last block is rendered again as it grows.
 
-/** @import { Writing } from "../shared/window-model.js" */
+/** @import { Block } from "../shared/records.js" */
+/** @import { Chunk, Writing } from "../shared/window-model.js" */
 import { app } from "../shared/app.js";
 import { element } from "../shared/element.js";
+import { moment } from "../shared/format.js";
 import { names } from "../shared/names.js";
 import { Part } from "../shared/part.js";
-import { makeUsable } from "./markdown-view.js";
-import { lastBlockStart, rendered } from "./rendering.js";
+import { appendBlocks, lineStarts, settledCount } from "./blocks.js";
+import { messageControls } from "./controls.js";
+import { noteStreamed, rendered } from "./rendering.js";
 
 const RENDER_EVERY = 150;
 
 export class WritingView extends Part {
   #text = "";
   #node = document.createTextNode("");
-  #done = 0; // characters whose blocks are rendered for good
+  #time = element("time");
   #isDue = false;
-  #settled = element("div", { className: "rendered" });
-  #last = element("div", { className: "rendered" });
+  #rendered = element("div", { className: "rendered" });
+  /** @type {Block[]} */
+  #settled = []; // blocks that will not change any more, by their lines in the whole text
+  #settledEnd = 0; // characters that they stand for
+  #settledNodes = 0;
 
   start() {
     this.#isDue = false;
     this.replaceChildren(
-      element("header", {}, element("strong", { textContent: names().assistant }), element("span", { className: "quiet now" })),
+      element("header", {}, element("strong", { textContent: names().assistant }), this.#time, spaceForControls()),
       element("p", { className: "words" }, this.#node, element("span", { className: "cursor", "aria-hidden": "true" })),
-      element("div", { className: "both" }, this.#settled, this.#last),
+      this.#rendered,
     );
     this.#schedule();
   }
@@ -39,9 +45,11 @@ export class WritingView extends Part {
     if (!isShown) {
       this.#text = text;
       this.#node.data = text;
-      this.#done = 0;
-      this.#settled.replaceChildren();
-      this.#last.replaceChildren();
+      this.#time.textContent = moment(new Date().toISOString());
+      this.#settled = [];
+      this.#settledEnd = 0;
+      this.#settledNodes = 0;
+      this.#rendered.replaceChildren();
     }
     this.#schedule();
   }
@@ -67,29 +75,38 @@ export class WritingView extends Part {
   }
 
   async #render() {
-    const text = this.#text;
-    const start = lastBlockStart(text);
-    if (start > this.#done) await this.#settle(text, start);
-    const html = await rendered(text.slice(this.#done));
+    const [text, from] = [this.#text, this.#settledEnd];
+    const blocks = await rendered(text.slice(from));
     this.#isDue = false;
-    if (this.#text.startsWith(text) && html !== null && !this.hidden) this.#last.innerHTML = html;
+    if (blocks && this.#text.startsWith(text) && this.#settledEnd === from && !this.hidden) this.#showBlocks(text, blocks);
     if (this.#text !== text) this.#schedule();
   }
 
   /**
    * @param {string} text
-   * @param {number} end of the blocks that will not change any more
+   * @param {Block[]} blocks of what is not settled in it
    */
-  async #settle(text, end) {
-    const from = this.#done;
-    const html = await rendered(text.slice(from, end));
-    if (html === null || !this.#text.startsWith(text) || this.#done !== from) return;
-    const part = element("div");
-    part.innerHTML = html; // sanitised by the server
-    makeUsable(part, this);
-    this.#settled.append(part);
-    this.#done = end;
+  #showBlocks(text, blocks) {
+    const starts = lineStarts(text.slice(this.#settledEnd));
+    const before = lineStarts(text.slice(0, this.#settledEnd)).length - 1;
+    const placed = blocks.map((block) => ({ ...block, line: block.line + before }));
+    const count = settledCount(blocks, starts.length);
+    noteStreamed(text, [...this.#settled, ...placed]);
+    for (const node of [...this.#rendered.children].slice(this.#settledNodes)) node.remove();
+    appendBlocks(this.#rendered, blocks.slice(0, count));
+    this.#settledNodes = this.#rendered.children.length;
+    appendBlocks(this.#rendered, blocks.slice(count));
+    this.#settled.push(...placed.slice(0, count));
+    this.#settledEnd += count ? starts[blocks[count].line] : 0;
   }
+}
+
+// The finished reply has them, and must not be higher: on a phone they take a line.
+function spaceForControls() {
+  const reply = /** @type {Chunk} */ ({ key: { turn: "", chunk: 0, role: "assistant" }, turn: "", role: "assistant" });
+  const bar = messageControls([reply], true);
+  bar.inert = true;
+  return bar;
 }
 
 customElements.define("halo-writing", WritingView);
