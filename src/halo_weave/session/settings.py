@@ -1,6 +1,7 @@
 """The settings of one window: the program's defaults and the overrides of this window."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -71,6 +72,10 @@ class WindowSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     preview: PreviewSettings = PreviewSettings()
     reflection: ReflectionSettings = ReflectionSettings()
     tools: ToolSettings = ToolSettings()
+
+
+FRESH: Mapping[str, Any] = MappingProxyType({"weave.resurrection": False})
+"""The settings of a window that starts without recall."""
 
 
 def with_overrides(settings: WindowSettings, overrides: Mapping[str, Any]) -> WindowSettings:

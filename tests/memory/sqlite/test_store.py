@@ -70,6 +70,7 @@ def version_before(words: str) -> int:
 
 def without_token_keys(connection: sqlite3.Connection) -> None:
     """Revert to the schema before the reader's keys were stored."""
+    connection.execute("DROP TABLE IF EXISTS window_places")
     for trigger in ("token_keys_of_changed_chunk", "token_keys_of_removed_chunk"):
         connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")
     connection.execute("DROP TABLE IF EXISTS token_keys")

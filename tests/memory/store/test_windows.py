@@ -240,3 +240,39 @@ def test_windows_and_journals_are_no_change_of_chunks(store: Store) -> None:
     store.journal_append("w-1", 3, b"said")
     assert store.change_number() == before
     assert store.verify() == []
+
+
+def test_windows_keep_their_folder_and_their_place_without_being_saved(open_again: StoreFactory) -> None:
+    store = open_again()
+    for name in ("w-1", "w-2", "w-3"):
+        store.put_window(msgspec.structs.replace(WINDOW, id=name))
+    store.place_windows("trips", ["w-3", "w-1"])
+    store.file_window("w-2", "trips")
+    store.close()
+    store = open_again()
+    places = {one.id: (one.folder, one.place, one.version) for one in store.windows()}
+    assert places == {"w-1": ("trips", 1, 1), "w-2": ("trips", None, 1), "w-3": ("trips", 0, 1)}
+    store.place_windows("trips", ["w-2"])
+    store.file_window("w-1", "")
+    assert {one.id: (one.folder, one.place) for one in store.windows()} == {
+        "w-1": ("", None),
+        "w-2": ("trips", 0),
+        "w-3": ("trips", None),
+    }
+
+
+def test_a_window_that_is_not_there_has_no_place_and_nothing_is_moved(store: Store) -> None:
+    store.put_window(WINDOW)
+    with pytest.raises(StoreConflict, match="no window w-2"):
+        store.place_windows("trips", ["w-1", "w-2"])
+    with pytest.raises(StoreConflict, match="no window w-2"):
+        store.file_window("w-2", "trips")
+    assert [(one.folder, one.place) for one in store.windows()] == [("", None)]
+
+
+def test_the_place_of_a_deleted_window_goes_with_it(store: Store) -> None:
+    store.put_window(WINDOW)
+    store.file_window("w-1", "trips")
+    store.delete_window("w-1")
+    store.put_window(WINDOW)
+    assert [one.folder for one in store.windows()] == [""]

@@ -26,6 +26,7 @@ from halo_weave.session.window.audit_cursor import AuditCursor
 from halo_weave.session.window.events import Event, EventLog
 from halo_weave.session.window.journal import Journal
 from halo_weave.session.window.living_context import LivingContext
+from halo_weave.session.window.pending import PendingMessages
 from halo_weave.session.window.reloading import bring_up_to_date, recover
 from halo_weave.session.window.reviving import Reviver
 from halo_weave.session.window.saved_window import SavedChunk, SavedExchange, SavedWindow, encoded
@@ -54,6 +55,8 @@ class WindowEnvironment(NamedTuple):
     sizes: ChunkSizes
     clock: Callable[[], datetime]
     toolbox: Toolbox | None = None
+    is_private: bool = False
+    """Whether nothing of the window may reach a file."""
 
 
 class WindowRecorder(Protocol):
@@ -85,7 +88,12 @@ class Window:
     """Made by `opening`, which brings back what was saved, and does so again by `restore`."""
 
     def __init__(
-        self, record: WindowRecord, around: WindowEnvironment, restore: Callable[["Window", WindowRecord], None]
+        self,
+        record: WindowRecord,
+        around: WindowEnvironment,
+        restore: Callable[["Window", WindowRecord], None],
+        *,
+        is_name_automatic: bool = False,
     ) -> None:
         self.restore = restore
         self._is_behind = False
@@ -95,7 +103,9 @@ class Window:
         self.clock = around.clock
         self.toolbox = around.toolbox
         self.sizes = around.sizes
+        self.is_private = around.is_private
         self.log = EventLog()
+        self.pending = PendingMessages(self.memory.window_store, record.id, self.log)
         self.audit_cursor = AuditCursor(self.memory)
         self.life = LivingContext(self.memory, record.id, self.log, self.clock)
         self.life.keeps = self._keeps
@@ -110,6 +120,7 @@ class Window:
         self._unembedded: list[int] = []
         """Chunks of this window that were written and not given to be embedded yet."""
         self._record = record
+        self._is_name_automatic = is_name_automatic
         self._defaults = around.settings
         self._overrides: dict[str, Any] = {}
         self._work_changed = threading.Condition()
@@ -129,6 +140,11 @@ class Window:
     @property
     def name(self) -> str:
         return self._record.name
+
+    @property
+    def is_name_automatic(self) -> bool:
+        """Whether the program named it, so that it may get a better name from its first message."""
+        return self._is_name_automatic
 
     @property
     def version(self) -> int:
@@ -352,6 +368,7 @@ class Window:
         """Go on with these counts, this newest exchange, and what was read of the memory's audit log."""
         self._messages, self._messages_at_reflection = saved.messages, saved.messages_at_reflection
         self._newest = newest
+        self._is_name_automatic = saved.is_name_automatic
         self.audit_cursor.seen = saved.news_seen
 
     def take_record(self, record: WindowRecord, overrides: Mapping[str, Any]) -> None:
@@ -378,13 +395,20 @@ class Window:
         with self.working("being changed"):
             bring_up_to_date(self)
             record = self._record if name is None else msgspec.structs.replace(self._record, name=name)
+            self._is_name_automatic = self._is_name_automatic and name is None
             self.take_record(record, self._overrides if overrides is None else overrides)
             self.life.prune(self.budget)
             self.save()
             if name is not None:
                 self.log.tell("changed", name=name)
             if overrides is not None:
-                self.log.tell("changed", overrides=self._overrides)
+                self.log.tell("changed", overrides=self._overrides, recalls=self.settings.weave.resurrection)
+
+    def take_title(self, title: str) -> None:
+        """For the work under way: be called this from now on, and keep that name; saved with the next save."""
+        self._is_name_automatic = False
+        self._record = msgspec.structs.replace(self._record, name=title)
+        self.log.tell("changed", name=title)
 
     def use_defaults(self, settings: WindowSettings) -> None:
         """Go by these settings of the program from now on, where this window has none of its own."""
@@ -406,6 +430,7 @@ class Window:
                 messages_at_reflection=self._messages_at_reflection,
                 news_seen=self.audit_cursor.seen,
                 tokens=self.tokens,
+                is_name_automatic=self._is_name_automatic,
             )
         )
         record = msgspec.structs.replace(self._record, state=state, saved_at=self.clock())

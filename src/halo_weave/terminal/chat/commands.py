@@ -17,6 +17,7 @@ from halo_weave.terminal.chat.prompt import KEYS
 from halo_weave.weave.living import TurnKey
 
 SYSTEM_PROMPT = "chat.system_prompt"
+RECALL = "weave.resurrection"
 _COMMAND = re.compile(r"/(\w+)(?:[^\S\n](.*))?", re.DOTALL)
 _Run = Callable[[OpenChat, str], None]
 
@@ -61,6 +62,11 @@ def _window(chat: OpenChat, argument: str) -> None:
     output.notice(window_in_words(chat.window))
 
 
+def _rename(chat: OpenChat, argument: str) -> None:
+    chat.hub.rename(chat.window, argument)
+    output.notice(f"(this window is now called {chat.window.name})")
+
+
 def _system(chat: OpenChat, argument: str) -> None:
     window = chat.window
     if argument:
@@ -71,6 +77,17 @@ def _system(chat: OpenChat, argument: str) -> None:
         whose = "set for this window" if SYSTEM_PROMPT in window.overrides else "from the settings"
         output.write_line(window.settings.chat.system_prompt or "(none)")
         output.notice(f"({whose})")
+
+
+def _recall(chat: OpenChat, argument: str) -> None:
+    """Let text return from the memory in this window, or not; without an argument, say which."""
+    window = chat.window
+    if argument not in ("", "on", "off"):
+        raise InputError(f"Write /recall on or /recall off, not /recall {argument[:40]}.")
+    if argument:
+        others = {name: value for name, value in window.overrides.items() if name != RECALL}
+        window.set_overrides({**others, RECALL: argument == "on"})
+    output.notice(f"(recall is {'on' if window.settings.weave.resurrection else 'off'} in this window)")
 
 
 def _edit(chat: OpenChat, argument: str) -> None:
@@ -124,6 +141,8 @@ _CHUNK = "TURN[:CHUNK]"
 COMMANDS = {
     "windows": Command("", "list the windows; * marks the open one", window_views.windows),
     "window": Command("NAME", "switch to a window, or start a new one", _window),
+    "recall": Command("[on|off]", "show or set whether text returns from the memory in this window", _recall),
+    "rename": Command("NAME", "give this window another name", _rename),
     "heat": Command("", "show the context, coloured by brightness", window_views.heat),
     "graveyard": Command("[N]", "show what this window archived last, and why", window_views.graveyard),
     "resurrect": Command(_CHUNK, "bring a chunk back into context and pin it", chunk_commands.resurrect),

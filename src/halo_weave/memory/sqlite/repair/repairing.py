@@ -87,6 +87,7 @@ def _set_aside_lost(connection: sqlite3.Connection, now: datetime, found: list[D
     """Set aside rows that belong to a row that no longer exists."""
     lost: list[tuple[str, str, tuple[str, ...]]] = [
         ("burials", "window NOT IN (SELECT id FROM windows)", ()),
+        ("window_places", "window NOT IN (SELECT id FROM windows)", ()),
         ("tree_snapshots", snapshots.LOST, ()),
         ("snapshot_chunks", snapshots.UNUSED, ()),
     ]
