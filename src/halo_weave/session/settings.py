@@ -17,6 +17,17 @@ class ChatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     system_prompt: Annotated[
         str, msgspec.Meta(description="Instructions that the model reads before the conversation; empty for none.")
     ] = "You are a helpful assistant."
+    character: Annotated[
+        str, msgspec.Meta(description="Who the model is to be; always in context. Usually set for one window.")
+    ] = ""
+    persona: Annotated[str, msgspec.Meta(description="Who the user is; always in context.")] = ""
+    note: Annotated[
+        str,
+        msgspec.Meta(
+            description="The author's note: what the model must not forget, such as a style or the state of a story; "
+            "always in context."
+        ),
+    ] = ""
 
 
 class PreviewSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

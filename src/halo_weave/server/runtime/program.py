@@ -28,6 +28,7 @@ from halo_weave.server.runtime.temporary_files import TemporaryFiles
 from halo_weave.server.runtime.turn_queue import TurnQueue, TurnWork
 from halo_weave.session.actions.reflection import Reflecting
 from halo_weave.session.hub import Hub
+from halo_weave.session.presets.presets import Presets
 from halo_weave.session.turn.turn import send_pending
 from halo_weave.session.window.private_windows import PrivateWindows
 from halo_weave.session.window.window import Window
@@ -81,6 +82,7 @@ class Program:
         self.temporary = TemporaryFiles(settings.memory.file.with_name(f"{settings.memory.file.name}-temporary"))
         self._sizes = ChunkSizes(settings.memory.chunk_min_tokens, settings.memory.chunk_max_tokens)
         self.deletions = Deletions(self.memory)
+        self.presets = Presets(layers.file.with_name("presets.json"))
         self.downloads = Downloads(settings.memory.file.parent)
         self._opened_tools = ExitStack()
         self.tools = self._opened_tools.enter_context(opened_toolboxes(self.memory, settings.memory))

@@ -30,7 +30,7 @@ from halo_weave.session.window.pending import PendingMessages
 from halo_weave.session.window.reloading import bring_up_to_date, recover
 from halo_weave.session.window.reviving import Reviver
 from halo_weave.session.window.saved_window import SavedChunk, SavedExchange, SavedWindow, encoded
-from halo_weave.session.window.system_prompt import SystemPrompt
+from halo_weave.session.window.system_prompt import SystemPrompt, notes_in_words
 from halo_weave.session.window.tool_calls import earlier_calls
 from halo_weave.session.window.words import ChunkSizes, Positions, Word
 from halo_weave.tools.registry import Toolbox
@@ -463,6 +463,7 @@ class Window:
         self.settings = with_overrides(self._defaults, self._overrides)
         self.scorer = make_scorer(self.settings.brightness)
         frames = ChatFrames(self.engine, self._prompt.of(self.settings), shows_times=self.settings.weave.show_times)
+        self.note_tokens = len(self.engine.tokenize(notes)) if (notes := notes_in_words(self.settings.chat)) else 0
         reviver = Reviver(self.memory, self.engine, self.scorer)
         self.life.follow(self.settings.weave, self.budget, frames, reviver)
         with self.life.lock:

@@ -44,6 +44,7 @@ class Meter(msgspec.Struct):
     """Tokens by what keeps them in the context; they add up to what is usable."""
 
     system: int
+    notes: int
     pinned: int
     living: int
     returned: int

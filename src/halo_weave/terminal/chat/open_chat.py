@@ -3,10 +3,12 @@
 from datetime import datetime
 from typing import Literal
 
+from halo_weave import paths
 from halo_weave.errors import HaloError
 from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.hub import Hub
+from halo_weave.session.presets.presets import Presets
 from halo_weave.session.settings import FRESH
 from halo_weave.session.window.window import Window
 from halo_weave.terminal.chat.answering import Answering, answer
@@ -24,6 +26,7 @@ class OpenChat:
         self.hub = hub
         self._notices = notices
         self.memory = memory
+        self.presets = Presets(paths.presets_file())
         self.is_typed = is_typed
         self.draft = ""
         self.deletions: list[tuple[ChunkKey, ...]] = []

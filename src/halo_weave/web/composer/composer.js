@@ -23,6 +23,7 @@ export class Composer extends Part {
   #queue = element("button", { className: "outlined", type: "button", textContent: "Queue", title: "Send this when the reply ends (Enter)", hidden: true });
   #status = element("p", { className: "status quiet" });
   #recall = element("button", { className: "recall", type: "button", role: "switch", textContent: "Recall", title: "Whether earlier conversations return by themselves in this window", "aria-checked": "true" });
+  #notes = element("button", { className: "window-notes", type: "button", id: "open-window-notes", textContent: "Notes", title: "Notes that are always in context, and presets" });
   #attachments = new Attachments();
   #attach = element("button", { className: "icon-button attach", type: "button", textContent: "+", title: "Attach text files; you can also drop or paste them", "aria-label": "Attach text files" });
   #form = element("form", {}, this.#attach, this.#input, this.#queue, this.#send);
@@ -34,7 +35,7 @@ export class Composer extends Part {
   #sent = null; // by this tab; other tabs share what the browser remembers
 
   start() {
-    const head = element("div", { className: "composer-head" }, this.#recall, this.#status);
+    const head = element("div", { className: "composer-head" }, this.#recall, this.#notes, this.#status);
     this.replaceChildren(new Meter(), head, new WaitingMessages(), this.#attachments, this.#form);
     this.#attach.onclick = () => this.#attachments.choose();
     this.#queue.onclick = () => this.#queueMessage();

@@ -80,6 +80,29 @@ export const programApi = {
   stopJob: (id) => post(`/api/jobs/${encodeURIComponent(id)}/stop`),
 };
 
+export const presetsApi = {
+  /** @returns {Promise<Records.Preset[]>} */
+  list: () => get("/api/presets"),
+
+  /**
+   * @param {string} name
+   * @param {Records.Overrides} settings
+   * @returns {Promise<Records.Preset>}
+   */
+  save: (name, settings) => put(`/api/presets/${encodeURIComponent(name)}`, { settings }),
+
+  /**
+   * Of SillyTavern.
+   * @param {string} name
+   * @param {string} content
+   * @returns {Promise<Records.ImportedPreset>}
+   */
+  import: (name, content) => post("/api/presets/import", { name, content }),
+
+  /** @param {string} name */
+  delete: (name) => remove(`/api/presets/${encodeURIComponent(name)}`),
+};
+
 export const notesApi = {
   /** @returns {Promise<Records.NotesRecord>} */
   read: () => get("/api/notes"),

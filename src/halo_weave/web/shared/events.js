@@ -88,6 +88,6 @@
  * @property {string} window-gone the id of a window that this tab closes or deletes
  */
 
-/** @typedef {"search" | "settings" | "figures" | "transfer" | "engine" | "help" | "tree" | "notes" | "tools"} DialogName */
+/** @typedef {"search" | "settings" | "figures" | "transfer" | "engine" | "help" | "tree" | "notes" | "tools" | "window"} DialogName */
 
 export {};

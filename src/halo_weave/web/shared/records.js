@@ -30,7 +30,7 @@
  * @property {Marks} [marks]
  */
 
-/** @typedef {{ system: number, pinned: number, living: number, returned: number, current: number, free: number }} Meter */
+/** @typedef {{ system: number, notes: number, pinned: number, living: number, returned: number, current: number, free: number }} Meter */
 
 /**
  * @typedef {object} ToolCall
@@ -113,6 +113,8 @@
  */
 
 /** @typedef {{ id: string, text: string }} PendingMessage */
+/** @typedef {{ name: string, settings: Overrides }} Preset settings for sampling and prompts, by dotted names */
+/** @typedef {{ preset: Preset, ignored: string[] }} ImportedPreset */
 /** @typedef {{ key: Key, time: string, text: string }} SaidChunk */
 /** @typedef {"ordinary" | "fresh" | "private"} WindowKind */
 
