@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, FilePayload, Locator, expect
 
 from support.pages import Tab, new_window, visiting
 from support.servers.processes import ECHO, Process, running
+from web.test_looks import serious
 
 SECRET = "Zanzibarium is my secret."
 
@@ -69,7 +70,7 @@ def test_a_fresh_window_shows_that_it_does_without_recall_and_turns_it_on(server
         expect(tab.page.locator("halo-window-bar")).to_be_hidden()
         recall = tab.page.get_by_role("switch", name="Recall")
         expect(recall).to_have_attribute("aria-checked", "true")
-        begin(tab, "Fresh")
+        begin(tab, "+ Fresh")
         expect(recall).to_have_attribute("aria-checked", "false")
         expect(tab.page.locator("halo-window-bar")).to_contain_text("Without recall")
         tab.say("Where does the gardener Ottoline keep the copper key?")
@@ -87,7 +88,7 @@ def test_a_private_window_says_so_and_leaves_nothing_in_the_browser(server: Proc
     new_window(server, "main")
     with visiting(browser, server.address) as visitor:
         tab = visitor.open()
-        begin(tab, "Private")
+        begin(tab, "+ Private")
         expect(tab.page.locator("halo-window-bar")).to_contain_text("nothing you say here is saved")
         tab.say(SECRET)
         tab.box.fill("Zanzibarium, not sent yet")
@@ -136,3 +137,20 @@ def test_windows_are_found_filed_and_put_in_order_and_stay_so(server: Process, b
         expect(names(tab)).to_have_text(["Norway"])
         tab.page.get_by_label("Find a window").fill("nowhere")
         expect(tab.page.get_by_text("No window has this name.")).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_nothing_serious_stands_in_the_way_in_a_private_window(server: Process, browser: Browser, theme: str) -> None:
+    filed = new_window(server, "Norway")
+    server.call("PATCH", f"/api/windows/{filed}", {"folder": "Trips"})
+    with visiting(browser, server.address, color_scheme=theme, bypass_csp=True) as visitor:
+        tab = visitor.open()
+        begin(tab, "+ Private")
+        tab.page.get_by_role("switch", name="Recall").click()
+        expect(tab.page.locator("halo-window-bar p")).to_have_count(2)
+        tab.page.get_by_label("Files to attach").set_input_files(
+            FilePayload(name="recipe.txt", mimeType="text/plain", buffer=b"flour")
+        )
+        expect(tab.page.locator(".attached li")).to_have_count(1)
+        act(tab, "Norway", "Folder…")
+        assert serious(tab.page) == []

@@ -138,6 +138,8 @@ class Hub:
         if name is None:
             window.change(overrides=overrides)
             return
+        if window.is_private:
+            raise InputError("A private window cannot be renamed: its name may be written to the log.")
         name = checked_name(name)
         with self._naming:
             found = self._find(name)

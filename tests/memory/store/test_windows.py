@@ -276,3 +276,15 @@ def test_the_place_of_a_deleted_window_goes_with_it(store: Store) -> None:
     store.delete_window("w-1")
     store.put_window(WINDOW)
     assert [one.folder for one in store.windows()] == [""]
+
+
+def test_a_journal_entry_replaces_those_of_its_turn_alone(open_again: StoreFactory) -> None:
+    store = open_again()
+    for turn, payload in ((1, b"a"), (1, b"b"), (2, b"c")):
+        store.journal_append("w-1", turn, payload)
+    store.journal_replace("w-1", 1, b"d")
+    store.journal_replace("w-1", 0, b"e")
+    store.close()
+    entries = [JournalEntry(2, b"c"), JournalEntry(1, b"d"), JournalEntry(0, b"e")]
+    assert open_again().journal("w-1") == entries
+    assert open_again().journal("w-2") == []

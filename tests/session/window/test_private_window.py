@@ -161,3 +161,12 @@ def test_turns_and_positions_of_a_private_window_are_never_those_of_the_memory(t
         assert not shared & {key for key, _ in living(window)}
         assert window.memory.chunk(ChunkKey(1, 0, "user")) is not None
         assert hub.open("main").memory.chunk(living(window)[0][0]) is None
+
+
+def test_a_private_window_keeps_its_name_which_may_be_in_the_log(tmp_path: Path) -> None:
+    with opened_hub(tmp_path / "halo.db") as hub:
+        window = hub.open_private()
+        with pytest.raises(InputError, match="cannot be renamed"):
+            hub.rename(window, "Zanzibarium")
+        send(window, SECRET)
+        assert window.name == "Private window"

@@ -115,11 +115,13 @@ class SqliteWindows:
             return sqlite_burials.gaps(connection, window_id, positions, keys)
 
     def journal_append(self, window_id: str, turn: int, payload: bytes) -> None:
-        row = (window_id, key_of_number(turn), payload)
         with self._database.writing(durable=False) as connection:
-            connection.execute(
-                "INSERT INTO journal (window, turn, payload, checksum) VALUES (?, ?, ?, ?)", (*row, checksum(row))
-            )
+            _append(connection, window_id, turn, payload)
+
+    def journal_replace(self, window_id: str, turn: int, payload: bytes) -> None:
+        with self._database.writing(durable=False) as connection:
+            _clear(connection, window_id, turn)
+            _append(connection, window_id, turn, payload)
 
     def journal(self, window_id: str) -> list[JournalEntry]:
         query = "SELECT window, turn, payload, checksum FROM journal WHERE window = ? ORDER BY id"
@@ -130,7 +132,18 @@ class SqliteWindows:
         # No need to wait for the disk: entries that reappear after a power cut are recognised, because their turn has
         # been written.
         with self._database.writing(durable=False) as connection:
-            connection.execute("DELETE FROM journal WHERE window = ? AND turn = ?", (window_id, key_of_number(turn)))
+            _clear(connection, window_id, turn)
+
+
+def _append(connection: sqlite3.Connection, window_id: str, turn: int, payload: bytes) -> None:
+    row = (window_id, key_of_number(turn), payload)
+    connection.execute(
+        "INSERT INTO journal (window, turn, payload, checksum) VALUES (?, ?, ?, ?)", (*row, checksum(row))
+    )
+
+
+def _clear(connection: sqlite3.Connection, window_id: str, turn: int) -> None:
+    connection.execute("DELETE FROM journal WHERE window = ? AND turn = ?", (window_id, key_of_number(turn)))
 
 
 def _delete(connection: sqlite3.Connection, window_id: str) -> bool:

@@ -87,6 +87,10 @@ class WindowStore(Protocol):
         """
         ...
 
+    def journal_replace(self, window_id: str, turn: int, payload: bytes) -> None:
+        """Put this entry in the place of all entries of the turn, at once. It is as durable as an appended one."""
+        ...
+
     def journal(self, window_id: str) -> list[JournalEntry]:
         """Return the entries in the order in which they were written."""
         ...

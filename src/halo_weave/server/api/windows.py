@@ -199,6 +199,7 @@ def _capture_folder(window_id: str, started: datetime) -> Any:
 
 def _queue(call: Call) -> PendingMessage:
     window = call.window
+    call.program.keeper.require_ready()
     message = window.pending.add(call.body.text)
     call.program.send_pending(window)
     return message

@@ -79,8 +79,7 @@ class PendingMessages:
                 f"The waiting messages have {size:,} bytes, more than the limit of {MOST_BYTES:,}; nothing was added."
             )
         if messages:
-            # The last entry counts. A crash before the earlier ones are cleared does no harm.
-            self._store.journal_append(self._window_id, PENDING_TURN, msgspec.msgpack.encode(messages))
+            self._store.journal_replace(self._window_id, PENDING_TURN, msgspec.msgpack.encode(messages))
         else:
             self._store.journal_clear(self._window_id, PENDING_TURN)
         self._messages = messages

@@ -103,6 +103,10 @@ class PrivateWindowStore:
         with self._lock:
             self._journal[turn].append(payload)
 
+    def journal_replace(self, window_id: str, turn: int, payload: bytes) -> None:
+        with self._lock:
+            self._journal[turn] = [payload]
+
     def journal(self, window_id: str) -> list[JournalEntry]:
         with self._lock:
             return [JournalEntry(turn, payload) for turn, payloads in self._journal.items() for payload in payloads]

@@ -184,8 +184,7 @@ export class WindowRow extends Part {
 const action = (textContent, onclick) => element("button", { className: "outlined small", textContent, onclick });
 
 /** @param {ShownEntry} entry */
-function marks({ doing, is_open: isOpen, is_private: isSecret }) {
-  if (isSecret && !doing) return [element("span", { className: "tag", textContent: "private" })];
+function marks({ doing, is_open: isOpen }) {
   if (doing) return [mark("busy", "busy")];
   return isOpen ? [mark("open", "open")] : [];
 }

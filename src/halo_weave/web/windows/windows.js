@@ -32,8 +32,8 @@ export class Windows extends Part {
       "div",
       { className: "new-windows" },
       beginner("+ New window", "Begin a new conversation", () => this.#begin("ordinary")),
-      beginner("Fresh", "Begin without recall: earlier conversations do not return until you turn recall on", () => this.#begin("fresh")),
-      beginner("Private", "Begin a conversation of which nothing is saved", () => this.#begin("private")),
+      beginner("+ Fresh", "Begin without recall: earlier conversations do not return until you turn recall on", () => this.#begin("fresh")),
+      beginner("+ Private", "Begin a conversation of which nothing is saved", () => this.#begin("private")),
     );
     this.replaceChildren(element("section", {}, element("h2", { textContent: "Windows" }), this.#find, this.#groups, this.#none, begin));
     this.#find.oninput = () => this.#draw();
