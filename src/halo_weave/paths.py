@@ -36,6 +36,10 @@ def config_file(environ: Mapping[str, str] = os.environ) -> Path:
     return config_folder(environ) / "config.toml"
 
 
+def presets_file(environ: Mapping[str, str] = os.environ) -> Path:
+    return config_folder(environ) / "presets.json"
+
+
 def memory_file(environ: Mapping[str, str] = os.environ) -> Path:
     return data_folder(environ) / "halo.db"
 

@@ -60,8 +60,8 @@ def test_a_window_that_is_found_while_it_is_begun_is_not_opened_twice(
     others: list[Future[Window]] = []
     with opened_hub(tmp_path / "halo.db") as hub, ThreadPoolExecutor(1) as threads:
 
-        def begun(*arguments: Any) -> Window:
-            window = new_window(*arguments)
+        def begun(*arguments: Any, **more: Any) -> Window:
+            window = new_window(*arguments, **more)
             others.append(threads.submit(hub.open, "river"))
             wait(others, timeout=0.5)  # by then it is either open or waits for this one
             return window

@@ -40,7 +40,7 @@ def opened_chat(
         chosen = engine or EchoEngine(replies)
         toolbox = stack.enter_context(opened_toolboxes(memory, MemorySettings())).chat
         hub = stack.enter_context(closing(Hub(chosen, memory, settings, ChunkSizes(64, 0), toolbox=toolbox)))
-        yield OpenChat(hub, memory, notices, name, is_typed=is_typed)
+        yield OpenChat(hub, memory, notices, hub.open(name), is_typed=is_typed)
 
 
 def say(chat: OpenChat, *messages: str) -> None:

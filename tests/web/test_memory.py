@@ -52,7 +52,9 @@ def test_a_gap_tells_what_lies_in_it_and_opens(echo_server: Process, browser: Br
         expect(tab.graves.filter(has_text=buried).first).to_be_visible()
 
 
-def test_a_search_hit_goes_to_its_place_or_brings_it_back(echo_server: Process, browser: Browser) -> None:
+def test_looking_changes_nothing_and_bringing_back_has_a_button_of_its_own(
+    echo_server: Process, browser: Browser
+) -> None:
     window = new_window(echo_server, "searching", **SMALL)
     with visiting(browser, echo_server.address) as visitor:
         tab = visitor.open(window)
@@ -68,8 +70,21 @@ def test_a_search_hit_goes_to_its_place_or_brings_it_back(echo_server: Process, 
         tab.page.keyboard.press("Control+k")
         tab.page.get_by_role("combobox").first.fill(f"{buried} pantry")
         expect(hits.first).to_contain_text(buried)
-        expect(tab.dialog.get_by_role("button", name="Resurrect", exact=True)).to_be_visible()
+        before = echo_server.call("GET", f"/api/windows/{window}")
         tab.page.keyboard.press("Enter")
+        expect(tab.dialog).to_have_count(0)
+        expect(tab.graves).to_have_count(1)
+        expect(tab.graves.first).to_contain_text(buried)
+        tab.page.locator(".gap button").first.click()
+        expect(tab.page.locator(".scope")).to_be_visible()
+        after = echo_server.call("GET", f"/api/windows/{window}")
+        assert [chunk["key"] for chunk in after["chunks"]] == [chunk["key"] for chunk in before["chunks"]]
+        assert after["event"] == before["event"]
+        tab.page.keyboard.press("Control+k")
+        tab.page.get_by_role("combobox").first.fill(f"{buried} pantry")
+        expect(hits.first).to_contain_text(buried)
+        tab.dialog.get_by_role("button", name="Bring back and pin").click()
+        expect(tab.chunks.filter(has_text=buried).first).to_have_class(re.compile("pinned"))
         expect(tab.chunks.filter(has_text=buried).first).to_be_in_viewport()
 
 

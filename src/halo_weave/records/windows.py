@@ -16,11 +16,16 @@ _BRIGHTNESS_TYPE = "<f4"
 
 
 class WindowOutline(NamedTuple):
+    """`folder` is empty outside of folders. `place` counts from 0 among the windows of a folder that somebody has put
+    in order, and is None for the others."""
+
     id: str
     name: str
     version: int
     saved_at: datetime
     bytes: int
+    folder: str = ""
+    place: int | None = None
 
 
 class WindowRecord(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ from halo_weave.server.api import (
     memory,
     notes,
     openapi,
+    presets,
     settings,
     timeline,
     transfer,
@@ -32,7 +33,7 @@ from halo_weave.server.mcp.http import McpOverHttp
 from halo_weave.server.runtime.program import Program
 
 _CHAT = [*windows.ENDPOINTS, *chunks.ENDPOINTS, *heat.ENDPOINTS, *timeline.ENDPOINTS]
-_MEMORY = [*memory.ENDPOINTS, *notes.ENDPOINTS, *tree.ENDPOINTS, *settings.ENDPOINTS]
+_MEMORY = [*memory.ENDPOINTS, *notes.ENDPOINTS, *tree.ENDPOINTS, *settings.ENDPOINTS, *presets.ENDPOINTS]
 _HEALTH = [*memory.STATUS_ENDPOINTS, *health.ENDPOINTS]
 ENDPOINTS = [*_CHAT, *_MEMORY, *memory.RENDERING_ENDPOINTS, *transfer.ENDPOINTS, *_HEALTH]
 

@@ -4,6 +4,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -14,7 +15,9 @@ from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import utc_now
 from halo_weave.records.windows import WindowOutline
 from halo_weave.session.settings import WindowSettings
+from halo_weave.session.window.private_windows import PRIVATE_ID, PrivateWindows
 from halo_weave.session.window.restoring import checked_name, new_window, new_window_id, reopened
+from halo_weave.session.window.titles import UNTITLED, free_name
 from halo_weave.session.window.window import Window, WindowEnvironment
 from halo_weave.session.window.words import ChunkSizes
 from halo_weave.tools.registry import Toolbox
@@ -25,6 +28,9 @@ class WindowListing(msgspec.Struct, frozen=True):
     name: str
     saved_at: datetime
     is_open: bool
+
+
+_PRIVATE_NAME = "Private window"
 
 
 class Hub:
@@ -38,8 +44,11 @@ class Hub:
         sizes: ChunkSizes,
         clock: Callable[[], datetime] = utc_now,
         toolbox: Toolbox | None = None,
+        private: PrivateWindows | None = None,
     ) -> None:
         """Without a toolbox the model has no tools."""
+        self._private = PrivateWindows() if private is None else private
+        self._memory = memory
         self._around = WindowEnvironment(engine, memory, settings, sizes, clock, toolbox)
         self._open: dict[str, Window] = {}
         self._lock = threading.Lock()
@@ -59,25 +68,56 @@ class Hub:
             with self._naming:
                 outline = self._find(name)  # another thread may have created it in the meantime
                 if outline is None:
-                    return self._begin(name)
+                    return self._begin(name, new_window_id())
         with self._opening_lock(outline.id):
             window = self._known(outline.id)
             if window is not None:
                 return window
-            record = self._around.memory.window_store.window(outline.id)
+            around = self._around_of(outline.id)
+            record = around.memory.window_store.window(outline.id)
             if record is None:
                 raise InputError(f"The window {name} has just been deleted.")
-            return self._keep(reopened(self._around, record))
+            return self._keep(reopened(around, record))
 
-    def _begin(self, name: str) -> Window:
+    def open_private(self) -> Window:
+        """A new window that reads the memory and writes nothing to it. It is gone once it is closed."""
+        window_id = PRIVATE_ID + new_window_id()
+        self._private.add(window_id, self._memory, self._around.clock)
+        with self._naming:
+            return self._begin(self._free_name(_PRIVATE_NAME), window_id)
+
+    def begin(self, name: str | None = None, overrides: Mapping[str, Any] | None = None) -> Window:
+        """A new window with these settings of its own. Without a name, it gets one from its first message."""
+        with self._naming:
+            if name is not None and self._find(checked_name(name)) is not None:
+                raise InputError(f"A window named {checked_name(name)} already exists.")
+            chosen = self._free_name(UNTITLED) if name is None else name
+            return self._begin(chosen, new_window_id(), overrides or {}, is_name_automatic=name is None)
+
+    def _around_of(self, window_id: str) -> WindowEnvironment:
+        """What the window of this id has around it."""
+        private = self._private.memory(window_id)
+        if private is None:
+            return self._around
+        toolbox = None if self._around.toolbox is None else self._around.toolbox.reading_only()
+        return self._around._replace(memory=private, toolbox=toolbox, is_private=True)
+
+    def _begin(
+        self,
+        name: str,
+        window_id: str,
+        overrides: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        is_name_automatic: bool = False,
+    ) -> Window:
         """Create a window. Others can find it as soon as it is saved, so its lock is held until the hub knows it."""
-        window_id = new_window_id()
         with self._opening_lock(window_id):
-            return self._keep(new_window(self._around, name, window_id))
+            around = self._around_of(window_id)
+            return self._keep(new_window(around, name, window_id, overrides, is_name_automatic=is_name_automatic))
 
     def windows(self) -> list[WindowListing]:
         """All windows, the most recently saved first."""
-        outlines = self._around.memory.window_store.windows()
+        outlines = self._outlines()
         with self._lock:
             return [WindowListing(one.id, one.name, one.saved_at, one.id in self._open) for one in outlines]
 
@@ -98,6 +138,8 @@ class Hub:
         if name is None:
             window.change(overrides=overrides)
             return
+        if window.is_private:
+            raise InputError("A private window cannot be renamed: its name may be written to the log.")
         name = checked_name(name)
         with self._naming:
             found = self._find(name)
@@ -106,9 +148,11 @@ class Hub:
             window.change(name=name, overrides=overrides)
 
     def close_window(self, window: Window) -> None:
-        """Save the window's living context, which is restored when the window is opened again."""
+        """Save the window's living context, which is restored when the window is opened again. A private window is
+        gone."""
         with self._opening_lock(window.id):
             self._close(window)
+            self._private.forget(window.id)
 
     def delete_window(self, name: str) -> None:
         """Delete a window's context. Everything that was said in it stays in the memory."""
@@ -122,14 +166,18 @@ class Hub:
             window = self._known(window_id)
             if window is not None:
                 self._close(window)
-            return self._around.memory.window_store.delete_window(window_id)
+            if self._private.forget(window_id):
+                return True
+            return self._memory.window_store.delete_window(window_id)
 
     def close(self) -> None:
-        """Stop the replies in progress, wait until they are saved, and close all windows."""
+        """Stop the replies in progress, wait until they are saved, and close all windows. Private ones can be opened
+        again with another hub of this program."""
         for window in self.open_windows():
             window.stop()
             window.wait_until_idle()
-            self.close_window(window)
+            with self._opening_lock(window.id):
+                self._close(window)
 
     def _close(self, window: Window) -> None:
         window.close()
@@ -150,6 +198,13 @@ class Hub:
             return self._opening_locks[window_id]
 
     def _find(self, name: str) -> WindowOutline | None:
-        outlines = self._around.memory.window_store.windows()
+        outlines = self._outlines()
         by_name = (one for one in outlines if one.name == name)
         return next(by_name, next((one for one in outlines if one.id == name), None))
+
+    def _outlines(self) -> list[WindowOutline]:
+        """All windows, private ones first."""
+        return [*self._private.outlines(), *self._memory.window_store.windows()]
+
+    def _free_name(self, wanted: str) -> str:
+        return free_name(wanted, {outline.name for outline in self._outlines()})

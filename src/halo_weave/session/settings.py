@@ -1,6 +1,7 @@
 """The settings of one window: the program's defaults and the overrides of this window."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -16,6 +17,17 @@ class ChatSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     system_prompt: Annotated[
         str, msgspec.Meta(description="Instructions that the model reads before the conversation; empty for none.")
     ] = "You are a helpful assistant."
+    character: Annotated[
+        str, msgspec.Meta(description="Who the model is to be; always in context. Usually set for one window.")
+    ] = ""
+    persona: Annotated[str, msgspec.Meta(description="Who the user is; always in context.")] = ""
+    note: Annotated[
+        str,
+        msgspec.Meta(
+            description="The author's note: what the model must not forget, such as a style or the state of a story; "
+            "always in context."
+        ),
+    ] = ""
 
 
 class PreviewSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,6 +83,10 @@ class WindowSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     preview: PreviewSettings = PreviewSettings()
     reflection: ReflectionSettings = ReflectionSettings()
     tools: ToolSettings = ToolSettings()
+
+
+FRESH: Mapping[str, Any] = MappingProxyType({"weave.resurrection": False})
+"""The settings of a window that starts without recall."""
 
 
 def with_overrides(settings: WindowSettings, overrides: Mapping[str, Any]) -> WindowSettings:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -49,6 +50,16 @@ class Toolbox:
             self.tools = (*own, remember_tool(memory, remembering, clock))
         self._by_name = {tool.name: tool for tool in self.tools}
 
+    def reading_only(self) -> "Toolbox":
+        """The same tools for a private window: those that change something only say so, and reading leaves no trace."""
+        toolbox = copy(self)
+        toolbox.tools = [
+            replace(tool, work=_refused) if tool.changes else replace(tool, work=tool.quiet_work or tool.work)
+            for tool in self.tools
+        ]
+        toolbox._by_name = {tool.name: tool for tool in toolbox.tools}
+        return toolbox
+
     def run(self, name: str, arguments: dict[str, Any], asker: Asker) -> ToolOutcome:
         try:
             return self._tool(name).run(arguments, asker)
@@ -70,3 +81,7 @@ class Toolbox:
         if name not in self._by_name:
             raise InputError(f"There is no tool {name[:40]!r}; the tools are {', '.join(self._by_name)}.")
         return self._by_name[name]
+
+
+def _refused(_arguments: Any, _asker: Asker) -> ToolOutcome:
+    return failed("this window is private; nothing is saved or changed from it")

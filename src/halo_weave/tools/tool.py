@@ -42,6 +42,8 @@ class Tool(Generic[ArgumentsT]):
     arguments: type[ArgumentsT]
     work: Callable[[ArgumentsT, Asker], ToolOutcome]
     changes: bool = False
+    quiet_work: Callable[[ArgumentsT, Asker], ToolOutcome] | None = None
+    """What a reading tool does where not even its use may be recorded; None if `work` records nothing."""
 
     @property
     def parameters(self) -> dict[str, Any]:

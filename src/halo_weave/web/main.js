@@ -15,6 +15,7 @@ import "./start/menu.js";
 import "./timeline/past-banner.js";
 import "./timeline/timeline.js";
 import "./transcript/transcript.js";
+import "./windows/window-bar.js";
 import "./windows/windows.js";
 import { programApi } from "./shared/api.js";
 import { app } from "./shared/app.js";
@@ -24,13 +25,13 @@ import { untilStarted } from "./start/starting.js";
 // A window can be created once the model is available.
 async function firstWindow() {
   while (app.program.status?.engine.state !== "ready") await app.program.next("status");
-  return programApi.newWindow("main");
+  return programApi.newWindow("ordinary", "main");
 }
 
 async function openFirst() {
   const windows = await programApi.windows();
   const last = localStorage.getItem("halo-window");
-  const known = windows.find(({ id }) => id === last) ?? windows[0];
+  const known = windows.find(({ id }) => id === last) ?? windows.find((one) => !one.is_private) ?? windows[0];
   app.open((known ?? (await firstWindow())).id);
 }
 

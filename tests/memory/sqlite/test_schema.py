@@ -20,6 +20,7 @@ RELEASED = (
     "a0e7617081169c9d3db5bcd28b4e5a28de1b2c0511d2124f8df5f7b3db7044e5",
     "55392f27a2df6a775b6e01e560fb06744decf2989c0eb4fd6238b74d6583eeea",
     "a9d555bccea77675794356292316ccc5e0f73689afdd549cc0c2c52f3fc33cf0",
+    "19513ed44cbedeb8f0586a5de8fc82f4ab8c8d1dd2329bd8e0a8d118a27b3088",
 )
 """SHA-256 of each released step. Append to it; never change an entry."""
 

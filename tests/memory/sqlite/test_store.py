@@ -76,6 +76,7 @@ def without_timeline(connection: sqlite3.Connection) -> None:
 def without_token_keys(connection: sqlite3.Connection) -> None:
     """Revert to the schema before the reader's keys were stored."""
     without_timeline(connection)
+    connection.execute("DROP TABLE IF EXISTS window_places")
     for trigger in ("token_keys_of_changed_chunk", "token_keys_of_removed_chunk"):
         connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")
     connection.execute("DROP TABLE IF EXISTS token_keys")

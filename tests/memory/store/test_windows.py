@@ -299,3 +299,51 @@ def test_a_timeline_goes_with_its_window_and_with_everything(store: Store) -> No
     store.clear("test")
     assert store.timeline("w-2") == []
     assert store.verify() == []
+
+
+def test_windows_keep_their_folder_and_their_place_without_being_saved(open_again: StoreFactory) -> None:
+    store = open_again()
+    for name in ("w-1", "w-2", "w-3"):
+        store.put_window(msgspec.structs.replace(WINDOW, id=name))
+    store.place_windows("trips", ["w-3", "w-1"])
+    store.file_window("w-2", "trips")
+    store.close()
+    store = open_again()
+    places = {one.id: (one.folder, one.place, one.version) for one in store.windows()}
+    assert places == {"w-1": ("trips", 1, 1), "w-2": ("trips", None, 1), "w-3": ("trips", 0, 1)}
+    store.place_windows("trips", ["w-2"])
+    store.file_window("w-1", "")
+    assert {one.id: (one.folder, one.place) for one in store.windows()} == {
+        "w-1": ("", None),
+        "w-2": ("trips", 0),
+        "w-3": ("trips", None),
+    }
+
+
+def test_a_window_that_is_not_there_has_no_place_and_nothing_is_moved(store: Store) -> None:
+    store.put_window(WINDOW)
+    with pytest.raises(StoreConflict, match="no window w-2"):
+        store.place_windows("trips", ["w-1", "w-2"])
+    with pytest.raises(StoreConflict, match="no window w-2"):
+        store.file_window("w-2", "trips")
+    assert [(one.folder, one.place) for one in store.windows()] == [("", None)]
+
+
+def test_the_place_of_a_deleted_window_goes_with_it(store: Store) -> None:
+    store.put_window(WINDOW)
+    store.file_window("w-1", "trips")
+    store.delete_window("w-1")
+    store.put_window(WINDOW)
+    assert [one.folder for one in store.windows()] == [""]
+
+
+def test_a_journal_entry_replaces_those_of_its_turn_alone(open_again: StoreFactory) -> None:
+    store = open_again()
+    for turn, payload in ((1, b"a"), (1, b"b"), (2, b"c")):
+        store.journal_append("w-1", turn, payload)
+    store.journal_replace("w-1", 1, b"d")
+    store.journal_replace("w-1", 0, b"e")
+    store.close()
+    entries = [JournalEntry(2, b"c"), JournalEntry(1, b"d"), JournalEntry(0, b"e")]
+    assert open_again().journal("w-1") == entries
+    assert open_again().journal("w-2") == []

@@ -7,8 +7,9 @@ import pytest
 
 from halo_weave.errors import InputError
 from halo_weave.session.actions.reflection import reflect
+from halo_weave.session.turn.turn import send
 from halo_weave.terminal.chat.commands import COMMANDS, SlashCall, called
-from halo_weave.terminal.chat.open_chat import OpenChat
+from halo_weave.terminal.chat.open_chat import OpenChat, opened_window, window_in_words
 from halo_weave.weave.captured import Captured as ReadCapture
 from halo_weave.weave.settings import WeaveSettings
 from support.chats import SETTINGS, living_texts, opened_chat, say
@@ -302,3 +303,33 @@ def test_a_window_that_reflects_gives_way_to_somebody_who_speaks(tmp_path: Path,
         reflect(chat.window)
         say(chat, "/stats")
         assert "(the model has summarised the conversation; /heat to see it)" in capsys.readouterr().err
+
+
+def test_recall_is_turned_on_and_off_in_this_window_alone(tmp_path: Path, capsys: Captured) -> None:
+    with opened_chat(tmp_path) as chat:
+        say(chat, "/system Be brief.", "/recall off")
+        assert not chat.window.settings.weave.resurrection
+        say(chat, "/recall on", "/recall")
+        assert chat.window.overrides == {"chat.system_prompt": "Be brief.", "weave.resurrection": True}
+        assert "(recall is on in this window)" in capsys.readouterr().err
+
+
+def test_a_fresh_window_of_the_terminal_starts_without_recall_and_gets_a_title(tmp_path: Path) -> None:
+    with opened_chat(tmp_path) as chat:
+        window = opened_window(chat.hub, "ignored", "fresh")
+        assert not window.settings.weave.resurrection
+        assert "without recall" in window_in_words(window)
+        send(window, "Tell me about storks.")
+        assert window.name == "Tell me about storks"
+
+
+def test_a_private_window_of_the_terminal_says_so_and_its_commands_find_its_text(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    with opened_chat(tmp_path, replies=["Understood."]) as chat:
+        chat.window = opened_window(chat.hub, "ignored", "private")
+        assert "PRIVATE WINDOW" in window_in_words(chat.window)
+        send(chat.window, "Zanzibarium")
+        turn = min(chunk.key.turn for chunk in chat.window.life.context)
+        say(chat, f"/pin {turn}:0")
+        assert "1 chunk pinned" in capsys.readouterr().err

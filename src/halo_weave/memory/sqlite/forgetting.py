@@ -73,7 +73,8 @@ def clear(connection: sqlite3.Connection) -> None:
     """Remove everything but the counters, the audit log, and the keys and positions of forgotten chunks."""
     connection.execute("INSERT INTO words (words) VALUES ('delete-all')")
     connection.execute("PRAGMA defer_foreign_keys = ON")  # chunks refer to each other
-    for table in (*_COMPUTED, "chunks", "burials", "timeline", "windows", "journal", *_TREE, "notes", "damaged"):
+    windows = ("burials", "timeline", "window_places", "windows", "journal")
+    for table in (*_COMPUTED, "chunks", *windows, *_TREE, "notes", "damaged"):
         connection.execute(f"DELETE FROM {table}")
     settings.renew_identity(connection)
     mark(connection)

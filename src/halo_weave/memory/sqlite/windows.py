@@ -7,6 +7,7 @@ from typing import Any
 from halo_weave.errors import StoreConflict, StoreDamaged
 from halo_weave.memory.sqlite import burials as sqlite_burials
 from halo_weave.memory.sqlite import timeline as sqlite_timeline
+from halo_weave.memory.sqlite import window_places
 from halo_weave.memory.sqlite.database import Database
 from halo_weave.memory.sqlite.repair.indexes import indexes_made_again
 from halo_weave.memory.sqlite.repair.texts import any_text, printable
@@ -76,9 +77,20 @@ class SqliteWindows:
             return _version(connection, window_id)
 
     def windows(self) -> list[WindowOutline]:
-        query = "SELECT id, name, version, saved_at, length(state) FROM windows ORDER BY saved_at DESC, id"
+        query = (
+            "SELECT id, name, version, saved_at, length(state), folder, place FROM windows"
+            " LEFT JOIN window_places ON window_places.window = windows.id ORDER BY saved_at DESC, id"
+        )
         with self._database.reading() as connection, any_text(connection):
             return [_outline(*row) for row in connection.execute(query)]
+
+    def place_windows(self, folder: str, window_ids: Sequence[str]) -> None:
+        with self._database.writing() as connection:
+            window_places.place(connection, folder, window_ids)
+
+    def file_window(self, window_id: str, folder: str) -> None:
+        with self._database.writing() as connection:
+            window_places.put(connection, window_id, folder, None)
 
     def delete_window(self, window_id: str) -> bool:
         with self._database.writing() as connection:
@@ -88,7 +100,7 @@ class SqliteWindows:
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CORRUPT:
                     raise
                 # One of its rows is damaged, so an index no longer matches its table.
-                with indexes_made_again(connection, "journal", "burials", "timeline", "windows"):
+                with indexes_made_again(connection, "journal", "burials", "timeline", "window_places", "windows"):
                     return _delete(connection, window_id)
 
     def burials(self, window_id: str, *, before: BurialPlace | None = None, limit: int = 1000) -> list[BurialRecord]:
@@ -114,11 +126,13 @@ class SqliteWindows:
             return sqlite_timeline.page(connection, window_id, before, after, limit)
 
     def journal_append(self, window_id: str, turn: int, payload: bytes) -> None:
-        row = (window_id, key_of_number(turn), payload)
         with self._database.writing(durable=False) as connection:
-            connection.execute(
-                "INSERT INTO journal (window, turn, payload, checksum) VALUES (?, ?, ?, ?)", (*row, checksum(row))
-            )
+            _append(connection, window_id, turn, payload)
+
+    def journal_replace(self, window_id: str, turn: int, payload: bytes) -> None:
+        with self._database.writing(durable=False) as connection:
+            _clear(connection, window_id, turn)
+            _append(connection, window_id, turn, payload)
 
     def journal(self, window_id: str) -> list[JournalEntry]:
         query = "SELECT window, turn, payload, checksum FROM journal WHERE window = ? ORDER BY id"
@@ -129,13 +143,25 @@ class SqliteWindows:
         # No need to wait for the disk: entries that reappear after a power cut are recognised, because their turn has
         # been written.
         with self._database.writing(durable=False) as connection:
-            connection.execute("DELETE FROM journal WHERE window = ? AND turn = ?", (window_id, key_of_number(turn)))
+            _clear(connection, window_id, turn)
+
+
+def _append(connection: sqlite3.Connection, window_id: str, turn: int, payload: bytes) -> None:
+    row = (window_id, key_of_number(turn), payload)
+    connection.execute(
+        "INSERT INTO journal (window, turn, payload, checksum) VALUES (?, ?, ?, ?)", (*row, checksum(row))
+    )
+
+
+def _clear(connection: sqlite3.Connection, window_id: str, turn: int) -> None:
+    connection.execute("DELETE FROM journal WHERE window = ? AND turn = ?", (window_id, key_of_number(turn)))
 
 
 def _delete(connection: sqlite3.Connection, window_id: str) -> bool:
     connection.execute("DELETE FROM journal WHERE window = ?", (window_id,))
     sqlite_burials.remove_of_window(connection, window_id)
     sqlite_timeline.remove_of_window(connection, window_id)
+    window_places.remove(connection, window_id)
     return connection.execute("DELETE FROM windows WHERE id = ?", (window_id,)).rowcount > 0
 
 
@@ -144,14 +170,17 @@ def _version(connection: sqlite3.Connection, window_id: str) -> int:
     return found[0] if found else 0
 
 
-def _outline(window_id: Any, name: Any, version: Any, saved_at: Any, size: Any) -> WindowOutline:
-    """Build an outline even of a damaged window; the row is read without checking its checksum."""
+def _outline(
+    window_id: Any, name: Any, version: Any, saved_at: Any, size: Any, folder: Any, place: Any
+) -> WindowOutline:
+    """Build an outline even of a damaged window; the rows are read without checking their checksums."""
     try:
         time = time_of_microseconds(saved_at)
     except (OverflowError, TypeError):
         time = time_of_microseconds(0)
     version, size = (number if isinstance(number, int) else 0 for number in (version, size))
-    return WindowOutline(printable(str(window_id)), printable(str(name)), version, time, size)
+    folder, place = printable(str(folder or "")), place if isinstance(place, int) else None
+    return WindowOutline(printable(str(window_id)), printable(str(name)), version, time, size, folder, place)
 
 
 def _sound_window(row: tuple[Any, ...]) -> WindowRecord:
@@ -179,4 +208,5 @@ TABLES = (
         _sound_entry,
         lambda row: f"an entry in the journal of the window {row['window']}",
     ),
+    window_places.TABLE,
 )

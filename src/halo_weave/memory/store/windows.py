@@ -50,6 +50,17 @@ class WindowStore(Protocol):
         """Return all windows, most recently saved first."""
         ...
 
+    def place_windows(self, folder: str, window_ids: Sequence[str]) -> None:
+        """Put these windows into a folder in this order; the folder's other windows have no place any more.
+
+        This is not a save of the windows, whose versions stay. Raises StoreConflict if one of them does not exist.
+        """
+        ...
+
+    def file_window(self, window_id: str, folder: str) -> None:
+        """Move a window into a folder, without a place there; an empty name stands for outside of folders."""
+        ...
+
     def delete_window(self, window_id: str) -> bool:
         """Delete a window with its burials, timeline and journal; returns whether it existed."""
         ...
@@ -90,6 +101,10 @@ class WindowStore(Protocol):
 
         The window need not have been saved.
         """
+        ...
+
+    def journal_replace(self, window_id: str, turn: int, payload: bytes) -> None:
+        """Put this entry in the place of all entries of the turn, at once. It is as durable as an appended one."""
         ...
 
     def journal(self, window_id: str) -> list[JournalEntry]:

@@ -57,7 +57,7 @@ def graves(program: Program, window: Window, before: ChunkKey | None, limit: int
             place = BurialPlace(deleted[before].time, before)
         else:
             return []
-    buried, gone = _buried(program, window, place, limit), _deleted(program, deleted, place)
+    buried, gone = _buried(window, place, limit), _deleted(program, deleted, place)
     both = merge(buried, gone, key=lambda pair: pair[0], reverse=True)
     return [grave for _, grave in islice(both, limit)]
 
@@ -68,7 +68,7 @@ def graves_of(program: Program, window: Window, keys: Collection[ChunkKey]) -> l
     wanted = {key: deletions[key] for key in keys if key in deletions}
     found = {place.key: (place, grave) for place, grave in _deleted(program, wanted, None)}
     for burial in window.life.burial_log.among(keys).values():
-        if (grave := _lying(program, burial)) is not None:
+        if (grave := _lying(window, burial)) is not None:
             found[burial.key] = burial.place, grave
     return [grave for _, grave in sorted(found.values(), key=lambda pair: pair[0], reverse=True)]
 
@@ -107,18 +107,16 @@ def _deleted(
             yield place, _grave(stored.chunk, None, reason, place.time, is_superseded=is_superseded)
 
 
-def _buried(
-    program: Program, window: Window, before: BurialPlace | None, limit: int
-) -> Iterator[tuple[BurialPlace, Grave]]:
+def _buried(window: Window, before: BurialPlace | None, limit: int) -> Iterator[tuple[BurialPlace, Grave]]:
     while page := window.life.burial_log.page(before, limit):
         for burial in page:
-            if (grave := _lying(program, burial)) is not None:
+            if (grave := _lying(window, burial)) is not None:
                 yield burial.place, grave
         before = page[-1].place
 
 
-def _lying(program: Program, burial: BurialRecord) -> Grave | None:
-    stored = program.memory.chunk(burial.key)
+def _lying(window: Window, burial: BurialRecord) -> Grave | None:
+    stored = window.memory.chunk(burial.key)
     if stored is None or stored.chunk.deleted:
         return None
     return _grave(stored.chunk, round(burial.peak), burial.reason, burial.time)

@@ -20,7 +20,8 @@ class EventShape(msgspec.Struct):
 
 
 class WindowEntry(msgspec.Struct):
-    """`problem` says what is wrong with a window that cannot be opened, and is empty otherwise."""
+    """`problem` says what is wrong with a window that cannot be opened, and is empty otherwise. Nothing of a
+    window that `is_private` is stored. `place` is None for a window that nobody has moved within its folder."""
 
     id: str
     name: str
@@ -30,6 +31,9 @@ class WindowEntry(msgspec.Struct):
     tokens: int
     messages: int
     problem: str = ""
+    is_private: bool = False
+    folder: str = ""
+    place: int | None = None
 
 
 class AbilityShape(msgspec.Struct):

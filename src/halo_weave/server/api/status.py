@@ -17,18 +17,33 @@ def status(program: Program) -> Status:
 
 
 def windows(program: Program) -> list[WindowEntry]:
-    """All windows, the most recently saved first."""
+    """All windows: private ones, then the others, the most recently saved first."""
     opened = {window.id: window for window in program.open_windows()}
-    entries = []
-    outlines = program.memory.window_store.windows()
+    private, outlines = program.private_windows.outlines(), program.memory.window_store.windows()
     _forget_other_sizes(program, outlines)
-    for outline in outlines:
+    entries = []
+    for outline in (*private, *outlines):
         window = opened.get(outline.id)
-        if window is None:
-            size, doing = _saved_size(program, outline), ""
-        else:
+        is_private = outline in private
+        if window is not None:
             size, doing = SavedSize(window.tokens, window.messages), window.doing
-        entries.append(WindowEntry(outline.id, outline.name, outline.saved_at, window is not None, doing, *size))
+        else:
+            size, doing = SavedSize() if is_private else _saved_size(program, outline), ""
+        entries.append(
+            WindowEntry(
+                id=outline.id,
+                name=outline.name,
+                saved_at=outline.saved_at,
+                is_open=window is not None,
+                doing=doing,
+                tokens=size.tokens,
+                messages=size.messages,
+                problem=size.problem,
+                is_private=is_private,
+                folder=outline.folder,
+                place=outline.place,
+            )
+        )
     return entries
 
 

@@ -1,7 +1,7 @@
 """Windows over HTTP: list, open, change and close them, and have the model reply."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -13,23 +13,39 @@ from halo_weave.server.api.shapes import KeyText, LongText, WindowEntry
 from halo_weave.server.http.endpoints import Call, Endpoint
 from halo_weave.session.actions import actions, reflection
 from halo_weave.session.actions.capture import Capture, start_capture, stop_capture
+from halo_weave.session.settings import FRESH
 from halo_weave.session.turn import turn
 from halo_weave.session.turn.capacity import require_room
-from halo_weave.session.window.restoring import checked_name
+from halo_weave.session.window.pending import PendingMessage
+from halo_weave.session.window.private_windows import PRIVATE_ID
 from halo_weave.session.window.window_state import WindowState
 
 Name = Annotated[str, msgspec.Meta(max_length=1000)]
+FolderName = Annotated[str, msgspec.Meta(max_length=200)]
 
 
 class NewWindow(msgspec.Struct, forbid_unknown_fields=True):
-    name: Name
+    """Without a name, the window gets one from its first message. A `fresh` window starts without recall; a `private`
+    one reads the memory and writes nothing, and has no name of its own."""
+
+    name: Name | None = None
+    kind: Literal["ordinary", "fresh", "private"] = "ordinary"
 
 
 class WindowChange(msgspec.Struct, forbid_unknown_fields=True):
-    """`overrides` has all of the window's own settings, by dotted names, and replaces the previous ones."""
+    """`overrides` has all of the window's own settings, by dotted names, and replaces the previous ones. An empty
+    `folder` takes the window out of its folder."""
 
     name: Name | None = None
+    folder: FolderName | None = None
     overrides: dict[str, Any] | None = None
+
+
+class ListOrder(msgspec.Struct, forbid_unknown_fields=True):
+    """The windows of a folder, in the order in which they stand there from now on."""
+
+    windows: Annotated[list[Name], msgspec.Meta(max_length=100_000)]
+    folder: FolderName = ""
 
 
 class Message(msgspec.Struct, forbid_unknown_fields=True):
@@ -66,10 +82,13 @@ def _list(call: Call) -> list[WindowEntry]:
 
 
 def _new(call: Call) -> WindowState:
-    name = checked_name(call.body.name)
-    if any(outline.name == name for outline in call.program.memory.window_store.windows()):
-        raise InputError(f"A window named {name} already exists.")
-    window = call.program.hub.open(name)
+    hub, wanted = call.program.hub, call.body
+    if wanted.kind == "private":
+        if wanted.name is not None:
+            raise InputError("A private window has no name of its own; leave the name out.")
+        window = hub.open_private()
+    else:
+        window = hub.begin(wanted.name, FRESH if wanted.kind == "fresh" else {})
     call.program.broadcast.tell("windows")
     return call.program.feed(window).state()
 
@@ -80,10 +99,27 @@ def _state(call: Call) -> WindowState:
 
 def _change(call: Call) -> WindowState:
     feed, change = call.feed, call.body
+    if change.folder is not None:
+        feed.window.memory.window_store.file_window(feed.window.id, _checked_folder(change.folder))
     call.program.hub.change(feed.window, name=change.name, overrides=change.overrides)
     feed.tell_filling()
     call.program.broadcast.tell("windows")
     return feed.state()
+
+
+def _order(call: Call) -> None:
+    order = call.body
+    if any(window_id.startswith(PRIVATE_ID) for window_id in order.windows):
+        raise InputError("A private window cannot be moved: it always stands at the top of the list.")
+    call.program.memory.window_store.place_windows(_checked_folder(order.folder), order.windows)
+    call.program.broadcast.tell("windows")
+
+
+def _checked_folder(folder: str) -> str:
+    folder = folder.strip()
+    if not folder.isprintable():
+        raise InputError(f"A folder's name must have printable characters only; {folder[:40]!r} is not valid.")
+    return folder
 
 
 def _delete(call: Call) -> None:
@@ -161,22 +197,55 @@ def _capture_folder(window_id: str, started: datetime) -> Any:
     return paths.captures_folder() / f"{started:%Y-%m-%d-%H%M%S}-{window_id}"
 
 
+def _queue(call: Call) -> PendingMessage:
+    window = call.window
+    call.program.keeper.require_ready()
+    message = window.pending.add(call.body.text)
+    call.program.send_pending(window)
+    return message
+
+
+def _change_queued(call: Call) -> None:
+    call.window.pending.change(call.part("message"), call.body.text)
+
+
+def _withdraw(call: Call) -> None:
+    call.window.pending.withdraw(call.part("message"))
+
+
+def _send_queued(call: Call) -> None:
+    call.program.send_pending(call.window)
+
+
 _WINDOW = "/api/windows/{window}"
 ENDPOINTS = [
     Endpoint("GET", "/api/windows", "List all windows, most recently saved first.", _list, list[WindowEntry]),
     Endpoint("POST", "/api/windows", "Create a window.", _new, WindowState, body=NewWindow, status=201),
+    Endpoint("PUT", "/api/windows/order", "Put the windows of a folder in order.", _order, body=ListOrder),
     Endpoint("GET", _WINDOW, "Get the current state of a window, opening it if necessary.", _state, WindowState),
     Endpoint(
         "PATCH",
         _WINDOW,
-        "Rename a window, or replace its own settings.",
+        "Rename a window, move it to a folder, or replace its own settings.",
         _change,
         WindowState,
         body=WindowChange,
     ),
     Endpoint("DELETE", _WINDOW, "Delete a window; its conversation stays in the memory.", _delete),
-    Endpoint("POST", f"{_WINDOW}/close", "Save and close a window; it can be opened again.", _close),
+    Endpoint("POST", f"{_WINDOW}/close", "Close a window; unless it is private, it is saved.", _close),
     Endpoint("POST", f"{_WINDOW}/messages", "Send a message.", _send, Queued, body=Message, status=202),
+    Endpoint(
+        "POST",
+        f"{_WINDOW}/queue",
+        "Send a message as soon as the reply in progress ends.",
+        _queue,
+        PendingMessage,
+        body=Message,
+        status=202,
+    ),
+    Endpoint("PUT", f"{_WINDOW}/queue/{{message}}", "Change a message that waits.", _change_queued, body=Message),
+    Endpoint("DELETE", f"{_WINDOW}/queue/{{message}}", "Withdraw a message that waits.", _withdraw),
+    Endpoint("POST", f"{_WINDOW}/send-queued", "Send the message that waits first.", _send_queued, status=202),
     Endpoint("POST", f"{_WINDOW}/stop", "Stop the reply, or remove it from the queue.", _stop, status=202),
     Endpoint("POST", f"{_WINDOW}/regenerate", "Answer the newest question again.", _regenerate, Queued, status=202),
     Endpoint("POST", f"{_WINDOW}/continue", "Continue the newest reply.", _continue, Queued, status=202),

@@ -4,7 +4,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +30,9 @@ from halo_weave.server.runtime.turn_queue import TurnQueue, TurnWork
 from halo_weave.session.actions.following import Following
 from halo_weave.session.actions.reflection import Reflecting
 from halo_weave.session.hub import Hub
+from halo_weave.session.presets.presets import Presets
+from halo_weave.session.turn.turn import send_pending
+from halo_weave.session.window.private_windows import PrivateWindows
 from halo_weave.session.window.window import Window
 from halo_weave.session.window.words import ChunkSizes
 from halo_weave.system.private_files import make_private_folder
@@ -88,14 +91,18 @@ class Program:
         self.temporary = TemporaryFiles(settings.memory.file.with_name(f"{settings.memory.file.name}-temporary"))
         self._sizes = ChunkSizes(settings.memory.chunk_min_tokens, settings.memory.chunk_max_tokens)
         self.deletions = Deletions(self.memory)
+        self.presets = Presets(layers.file.with_name("presets.json"))
         self.downloads = Downloads(settings.memory.file.parent)
         self._opened_tools = ExitStack()
         self.tools = self._opened_tools.enter_context(opened_toolboxes(self.memory, settings.memory))
         self.notes = self.tools.notes
         self.jobs = Jobs(lambda: self.broadcast.tell("jobs", "status"))
-        self.turns = TurnQueue(lambda: self.broadcast.tell("windows", "status"), self.lose_engine)
+        self.turns = TurnQueue(
+            lambda: self.broadcast.tell("windows", "status"), self.lose_engine, self._work_of_pending
+        )
         self.saved_sizes: dict[tuple[str, int], SavedSize] = {}
         """Sizes of closed windows by id and version, for `status`."""
+        self.private_windows = PrivateWindows()
         self._hub: Hub | None = None
         self._feeds: dict[str, Feed] = {}
         self._lock = threading.RLock()
@@ -136,7 +143,8 @@ class Program:
         for window in self.open_windows():
             if window.id == window_id:
                 return window
-        if all(outline.id != window_id for outline in self.memory.window_store.windows()):
+        outlines = [*self.private_windows.outlines(), *self.memory.window_store.windows()]
+        if all(outline.id != window_id for outline in outlines):
             raise NotFound(f"There is no window {window_id[:40]}.")
         window = self.hub.open(window_id)
         self.broadcast.tell("windows")
@@ -168,8 +176,24 @@ class Program:
                 )
             return self.turns.submit(window, work_as_set)
 
+    def send_pending(self, window: Window) -> None:
+        """Send the message that waits first, unless the window has a turn already: then it follows by itself."""
+        with suppress(WindowBusy):
+            self.send(window, lambda cancellation: send_pending(window, cancellation=cancellation))
+
+    def _work_of_pending(self, window: Window) -> TurnWork | None:
+        if not window.pending.messages or self._is_of_engine_before(window):
+            return None
+
+        def work(cancellation: Cancellation) -> None:
+            window.use_defaults(self.settings.window)
+            send_pending(window, cancellation=cancellation)
+
+        return work
+
     def close_window(self, window: Window) -> None:
-        """Stop the window's reply and close it; its context is restored when it is opened again."""
+        """Stop the window's reply and close it; its context is restored when it is opened again. A private window is
+        gone."""
         self._still(window)
         if self._hub is not None:
             self._hub.close_window(window)
@@ -180,7 +204,8 @@ class Program:
         for window in self.open_windows():
             if window.id == window_id:
                 self._still(window)
-        if not self.memory.window_store.window_version(window_id):
+        is_private = self.private_windows.memory(window_id) is not None
+        if not is_private and not self.memory.window_store.window_version(window_id):
             raise NotFound(f"There is no window {window_id[:40]}.")
         if self._hub is None:
             self.memory.window_store.delete_window(window_id)
@@ -223,8 +248,14 @@ class Program:
 
     def _take_engine(self, engine: Engine) -> None:
         """Close the windows of the previous engine; they open again with the new one when somebody views them."""
-        settings = self.settings.for_model(engine.facts.name).window
-        hub = Hub(engine, self.memory, settings, self._sizes, toolbox=self.tools.chat)
+        hub = Hub(
+            engine,
+            self.memory,
+            self.settings.for_model(engine.facts.name).window,
+            self._sizes,
+            toolbox=self.tools.chat,
+            private=self.private_windows,
+        )
         with self._lock:
             old, self._hub = self._hub, hub
             for feed in self._feeds.values():
@@ -250,7 +281,7 @@ class Program:
         self.keeper.lost(error)
 
     def _still(self, window: Window) -> None:
-        self.turns.stop(window)
+        self.turns.stop(window, is_closing=True)
         self.turns.wait_until_over(window, _STOPPED_WITHIN_S)
 
     def _forget(self, window_id: str) -> None:

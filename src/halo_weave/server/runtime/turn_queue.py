@@ -25,12 +25,23 @@ class _Entry:
         self.window = window
         self.work = work
         self.cancellation = Cancellation()
+        self.is_last = False
+        """Whether the window is being closed, so that no message may follow."""
 
 
 class TurnQueue:
-    """Thread-safe. `on_change` is called when a reply starts or ends, `on_lost` when an engine does not respond."""
+    """Thread-safe. `on_change` is called when a reply starts or ends, `on_lost` when an engine does not respond.
 
-    def __init__(self, on_change: Callable[[], None], on_lost: Callable[[EngineUnavailable], None]) -> None:
+    `follow_up` gives the work that follows a reply in the same window, or None; it queues behind all other windows.
+    """
+
+    def __init__(
+        self,
+        on_change: Callable[[], None],
+        on_lost: Callable[[EngineUnavailable], None],
+        follow_up: Callable[[Window], TurnWork | None] = lambda _: None,
+    ) -> None:
+        self._follow_up = follow_up
         self._on_change = on_change
         self._on_lost = on_lost
         self._waiting: deque[_Entry] = deque()
@@ -83,10 +94,15 @@ class TurnQueue:
         with self._changed:
             return self._changed.wait_for(lambda: self._find(window) is None, seconds)
 
-    def stop(self, window: Window) -> None:
-        """Remove the window's turn from the queue, or stop its reply in progress; does nothing if there is neither."""
+    def stop(self, window: Window, *, is_closing: bool = False) -> None:
+        """Remove the window's turn from the queue, or stop its reply in progress; does nothing if there is neither.
+
+        Unless the window is closing, a message that waits for the end of the reply is sent.
+        """
         with self._changed:
             entry = self._find(window)
+            if entry is not None:
+                entry.is_last = is_closing
             is_waiting = entry is not None and entry is not self._running
             if entry is not None and is_waiting:
                 self._waiting.remove(entry)
@@ -139,17 +155,26 @@ class TurnQueue:
             try:
                 self._tell_places()
                 self._on_change()
-                self._do(entry)
+                entry.is_last = not self._do(entry) or entry.is_last
             finally:
                 with self._changed:
                     self._running = None
+                    self._queue_follow_up(entry)
                     self._changed.notify_all()
                 self._tell_end(entry.window)
 
-    def _do(self, entry: _Entry) -> None:
+    def _queue_follow_up(self, ended: _Entry) -> None:
+        work = None if ended.is_last or self._is_closed else self._follow_up(ended.window)
+        if work is not None:
+            self._waiting.append(_Entry(ended.window, work))
+            ended.window.log.tell("queue", place=len(self._waiting) - 1)
+
+    def _do(self, entry: _Entry) -> bool:
+        """Whether it was done without an error."""
         window, before = entry.window, entry.window.log.last_number
         try:
             entry.work(entry.cancellation)
+            return True
         except Exception as error:
             if not isinstance(error, HaloError):
                 count_failure(_THREAD, error)
@@ -158,6 +183,7 @@ class TurnQueue:
                 window.log.tell("error", text=words)
             if isinstance(error, EngineUnavailable):
                 self._on_lost(error)
+            return False
 
     def _tell_end(self, window: Window) -> None:
         window.log.tell("status", text="")

@@ -28,6 +28,8 @@ _LEFT_OUT = ("token", "brightness", "status")
 
 def start_capture(window: Window, folder: Path) -> "Capture":
     with window.working("starting a capture"):
+        if window.is_private:
+            raise InputError("This window is private, and a capture would write it to a folder; nothing was started.")
         if window.recorder is not None:
             raise InputError(f"The window {window.name} is already being captured; stop that capture first.")
         capture = Capture(window, folder)

@@ -26,6 +26,7 @@ def is_due(window: Window) -> bool:
     silence = window.clock() - window.active_at
     return (
         settings.is_on
+        and not window.is_private
         and bool(settings.prompt.strip())
         and not window.doing
         and window.messages_since_reflection >= AFTER_MESSAGES

@@ -33,8 +33,10 @@ from halo_weave.session.turn.writing import write_alive
 from halo_weave.session.window.chunk_json import chunk_to_json
 from halo_weave.session.window.context_usage import context_usage
 from halo_weave.session.window.deleting import SUPERSEDED, chunks_of, delete_exchange, text_of
+from halo_weave.session.window.events import Event
 from halo_weave.session.window.external_changes import apply_external_changes
 from halo_weave.session.window.reviving import marks_of
+from halo_weave.session.window.titles import free_name, title_of
 from halo_weave.session.window.window import Newest, Window
 from halo_weave.session.window.words import Positions, Word, cut, placed
 from halo_weave.weave.brightness_tracker import BrightnessTracker
@@ -58,6 +60,24 @@ def send(
     """Say something in a window and have it answered; `marks` are noted with both."""
     with working(window, "answering", cancellation) as cancellation:
         return ask(window, message, marks or {}, cancellation)
+
+
+def send_pending(window: Window, *, cancellation: Cancellation | None = None) -> Reply | None:
+    """Send the first of the messages that wait, if one still does. It waits until it is in the memory, so that a
+    refused message can be changed or withdrawn."""
+    if not window.pending.messages:
+        return None
+    first = window.pending.messages[0]
+
+    def note(event: Event) -> None:
+        if event.kind == "message":
+            window.pending.note_sent(first.id)
+
+    window.log.listen(note)
+    try:
+        return send(window, first.text, cancellation=cancellation)
+    finally:
+        window.log.stop_listening(note)
 
 
 @contextmanager
@@ -204,6 +224,7 @@ def _answer(turn: TurnState) -> Reply:
         written = _write_round(turn, tools.hear)
     replied_at = clocks.perf_counter()
 
+    _entitle(turn)
     prune_to_budget(window)
     if figures.malformed and window.engine.facts.abilities.attention.available:
         steps = f"{figures.malformed} of {figures.generated} steps"
@@ -217,6 +238,15 @@ def _answer(turn: TurnState) -> Reply:
         window.log.tell("error", text=str(written.failure))
         raise written.failure
     return Reply(turn.assistant.turn, "".join(turn.said), written.ending, figures)
+
+
+def _entitle(turn: TurnState) -> None:
+    """Name the window after its first message, if nobody has named it."""
+    window = turn.window
+    title = title_of(text_of(chunks_of(window, turn.user))) if window.is_name_automatic else ""
+    if title:
+        taken = {outline.name for outline in window.memory.window_store.windows() if outline.id != window.id}
+        window.take_title(free_name(title, taken))
 
 
 def _write_round(turn: TurnState, hear: Callable[[str], bool]) -> GeneratedReply:

@@ -17,7 +17,9 @@ def context_usage(window: Window) -> dict[str, Any]:
     life = window.life
     with life.lock:
         tokens = life.size()
-        parts = {"system": len(life.frames.beginning), "pinned": 0, "returned": 0, "current": len(window.writing)}
+        notes = min(window.note_tokens, len(life.frames.beginning))
+        system = len(life.frames.beginning) - notes
+        parts = {"system": system, "notes": notes, "pinned": 0, "returned": 0, "current": len(window.writing)}
         for chunk in life.context:
             if (cause := _cause(window, chunk)) is not None:
                 parts[cause] += len(chunk.tokens)

@@ -27,6 +27,7 @@ Kind = Literal[
     "reloaded",
     "stats",
     "queue",
+    "pending",
     "notice",
     "error",
     "closed",

@@ -12,6 +12,7 @@ import msgspec
 from halo_weave.errors import StoreError
 from halo_weave.memory.store.windows import WindowStore
 from halo_weave.records.numbers import number_of_text, text_of_number
+from halo_weave.session.window.pending import PENDING_TURN
 from halo_weave.session.window.words import Word
 from halo_weave.system.background import BackgroundThread
 
@@ -149,7 +150,7 @@ class Noted(NamedTuple):
 def noted(store: WindowStore, window_id: str) -> dict[int, Noted]:
     """All journal entries that were not cleared, by the turn of the reply and in order."""
     found: dict[int, Noted] = {}
-    for turn, payload in store.journal(window_id):
+    for turn, payload in (entry for entry in store.journal(window_id) if entry.turn != PENDING_TURN):
         known = found.setdefault(turn, Noted(None, []))
         note = msgspec.msgpack.decode(payload, type=Note)
         if isinstance(note, Begun):

@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any
 
 from halo_weave.errors import InputError
@@ -32,8 +33,17 @@ def new_window_id() -> str:
     return secrets.token_hex(8)
 
 
-def new_window(around: WindowEnvironment, name: str, window_id: str) -> Window:
-    window = Window(WindowRecord(window_id, checked_name(name), b"", 0, around.clock()), around, restore)
+def new_window(
+    around: WindowEnvironment,
+    name: str,
+    window_id: str,
+    overrides: Mapping[str, Any] = MappingProxyType({}),
+    *,
+    is_name_automatic: bool = False,
+) -> Window:
+    record = WindowRecord(window_id, checked_name(name), b"", 0, around.clock())
+    window = Window(record, around, restore, is_name_automatic=is_name_automatic)
+    window.take_record(record, overrides)
     window.audit_cursor.entries()  # skips the log so far: an empty window is not affected by it
     window.save()
     return window
@@ -43,6 +53,7 @@ def reopened(around: WindowEnvironment, record: WindowRecord) -> Window:
     """The window as it was saved, plus the exchanges that were in progress when its process ended."""
     window = Window(record, around, restore)
     _take_saved(window, record)
+    window.pending.load()
     _bring_all_to_end(window, noted(window.memory.window_store, window.id))
     window.list_tool_calls()
     return window

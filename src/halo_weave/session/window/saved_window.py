@@ -82,6 +82,8 @@ class SavedWindow(msgspec.Struct, frozen=True):
     news_seen: int = 0
     tokens: int | None = None
     """The value of `Window.tokens`; None if an earlier version of the program saved the window."""
+    is_name_automatic: bool = False
+    """Whether the window was named by the program, and not from a message or by a person."""
     format_version: int = FORMAT_VERSION
 
 

@@ -1,4 +1,5 @@
-"""Builds the system prompt: the user's text, a short description of the tools, and an outline of the memory tree.
+"""Builds the system prompt: the user's text, the always-present notes, a short description of the tools, and an outline
+of the memory tree.
 
 A description costs tokens in every turn and misleads small models, which then write about tools instead of answering.
 By default only models that were trained on long contexts get it, because only these can use it.
@@ -56,9 +57,20 @@ class SystemPrompt:
 
     def of(self, settings: WindowSettings) -> str:
         if self._made_from != (settings.chat, settings.tools):
-            self._text = with_tools(settings.chat.system_prompt, self._toolbox, settings.tools, self._engine)
+            prompt = "\n\n".join(part for part in (settings.chat.system_prompt, notes_in_words(settings.chat)) if part)
+            self._text = with_tools(prompt, self._toolbox, settings.tools, self._engine)
             self._made_from = settings.chat, settings.tools
         return self._text
+
+
+def notes_in_words(settings: ChatSettings) -> str:
+    """The always-present notes as the model reads them; empty if there are none.
+
+    They stand at the beginning, where the engine reads them once, and not before each message, where everything after
+    them would have to be read again.
+    """
+    notes = (("Your character", settings.character), ("The user", settings.persona), ("Note", settings.note))
+    return "\n\n".join(f"{name}: {text.strip()}" for name, text in notes if text.strip())
 
 
 def with_tools(

@@ -26,11 +26,12 @@ from halo_weave.session.window.audit_cursor import AuditCursor
 from halo_weave.session.window.events import Event, EventLog
 from halo_weave.session.window.journal import Journal
 from halo_weave.session.window.living_context import LivingContext
+from halo_weave.session.window.pending import PendingMessages
 from halo_weave.session.window.reloading import bring_up_to_date, recover, reload, window_deleted
 from halo_weave.session.window.reviving import Reviver
 from halo_weave.session.window.saved_elsewhere import SavedElsewhere, saved_elsewhere
 from halo_weave.session.window.saved_window import SavedChunk, SavedExchange, SavedWindow, decoded, encoded
-from halo_weave.session.window.system_prompt import SystemPrompt
+from halo_weave.session.window.system_prompt import SystemPrompt, notes_in_words
 from halo_weave.session.window.timeline import Timeline
 from halo_weave.session.window.tool_calls import earlier_calls
 from halo_weave.session.window.words import ChunkSizes, Positions, Word
@@ -58,6 +59,8 @@ class WindowEnvironment(NamedTuple):
     sizes: ChunkSizes
     clock: Callable[[], datetime]
     toolbox: Toolbox | None = None
+    is_private: bool = False
+    """Whether nothing of the window may reach a file."""
 
 
 class WindowRecorder(Protocol):
@@ -89,7 +92,12 @@ class Window:
     """Made by `opening`, which brings back what was saved, and does so again by `restore`."""
 
     def __init__(
-        self, record: WindowRecord, around: WindowEnvironment, restore: Callable[["Window", WindowRecord], None]
+        self,
+        record: WindowRecord,
+        around: WindowEnvironment,
+        restore: Callable[["Window", WindowRecord], None],
+        *,
+        is_name_automatic: bool = False,
     ) -> None:
         self.restore = restore
         self._is_behind = False
@@ -99,7 +107,9 @@ class Window:
         self.clock = around.clock
         self.toolbox = around.toolbox
         self.sizes = around.sizes
+        self.is_private = around.is_private
         self.log = EventLog()
+        self.pending = PendingMessages(self.memory.window_store, record.id, self.log)
         self.audit_cursor = AuditCursor(self.memory)
         self.life = LivingContext(self.memory, record.id, self.log, self.clock)
         self.life.keeps = self._keeps
@@ -119,6 +129,7 @@ class Window:
         """What another program saved during the work under way, and what is read at its end."""
         self._known_name, self._known_overrides, self._known_messages = record.name, dict[str, Any](), 0
         """As they were when the window was last read or saved."""
+        self._is_name_automatic = is_name_automatic
         self._defaults = around.settings
         self._overrides: dict[str, Any] = {}
         self._work_changed = threading.Condition()
@@ -138,6 +149,11 @@ class Window:
     @property
     def name(self) -> str:
         return self._record.name
+
+    @property
+    def is_name_automatic(self) -> bool:
+        """Whether the program named it, so that it may get a better name from its first message."""
+        return self._is_name_automatic
 
     @property
     def version(self) -> int:
@@ -371,6 +387,7 @@ class Window:
         """Go on with these counts, this newest exchange, and what was read of the memory's audit log."""
         self._messages, self._messages_at_reflection = saved.messages, saved.messages_at_reflection
         self._newest = newest
+        self._is_name_automatic = saved.is_name_automatic
         self.audit_cursor.seen = saved.news_seen
         self.timeline.begin_with(saved.chunks)
         self._elsewhere = None
@@ -400,13 +417,20 @@ class Window:
         with self.working("being changed"):
             bring_up_to_date(self)
             record = self._record if name is None else msgspec.structs.replace(self._record, name=name)
+            self._is_name_automatic = self._is_name_automatic and name is None
             self.take_record(record, self._overrides if overrides is None else overrides)
             self.life.prune(self.budget)
             self.save()
             if name is not None:
                 self.log.tell("changed", name=name)
             if overrides is not None:
-                self.log.tell("changed", overrides=self._overrides)
+                self.log.tell("changed", overrides=self._overrides, recalls=self.settings.weave.resurrection)
+
+    def take_title(self, title: str) -> None:
+        """For the work under way: be called this from now on, and keep that name; saved with the next save."""
+        self._is_name_automatic = False
+        self._record = msgspec.structs.replace(self._record, name=title)
+        self.log.tell("changed", name=title)
 
     def use_defaults(self, settings: WindowSettings) -> None:
         """Go by these settings of the program from now on, where this window has none of its own."""
@@ -439,6 +463,7 @@ class Window:
             messages_at_reflection=self._messages_at_reflection,
             news_seen=self.audit_cursor.seen,
             tokens=self.tokens,
+            is_name_automatic=self._is_name_automatic,
         )
         both = ours if self._elsewhere is None else self._elsewhere.added_to(ours)
         record = msgspec.structs.replace(self._record, state=encoded(both), saved_at=self.clock())
@@ -493,6 +518,7 @@ class Window:
         self.settings = with_overrides(self._defaults, self._overrides)
         self.scorer = make_scorer(self.settings.brightness)
         frames = ChatFrames(self.engine, self._prompt.of(self.settings), shows_times=self.settings.weave.show_times)
+        self.note_tokens = len(self.engine.tokenize(notes)) if (notes := notes_in_words(self.settings.chat)) else 0
         reviver = Reviver(self.memory, self.engine, self.scorer)
         self.life.follow(self.settings.weave, self.budget, frames, reviver)
         with self.life.lock:

@@ -12,6 +12,7 @@ from halo_weave.records.numbers import text_of_number
 from halo_weave.records.roles import Role
 from halo_weave.session.window.chunk_json import chunk_to_json
 from halo_weave.session.window.context_usage import context_usage
+from halo_weave.session.window.pending import PendingMessage
 from halo_weave.session.window.window import Window
 from halo_weave.weave.context import LiveChunk
 
@@ -43,6 +44,7 @@ class Meter(msgspec.Struct):
     """Tokens by what keeps them in the context; they add up to what is usable."""
 
     system: int
+    notes: int
     pinned: int
     living: int
     returned: int
@@ -68,7 +70,8 @@ class NewestTurns(msgspec.Struct):
 
 
 class WindowState(msgspec.Struct):
-    """Everything to begin to look at a window; go on with the events after `event`."""
+    """Everything to begin to look at a window; go on with the events after `event`. `recalls` says whether text returns
+    from the memory by itself; `pending` are the messages that wait until the reply ends."""
 
     event: int
     id: str
@@ -91,6 +94,9 @@ class WindowState(msgspec.Struct):
     newest: NewestTurns | None
     stats: dict[str, float]
     is_captured: bool
+    is_private: bool
+    recalls: bool
+    pending: list[PendingMessage]
 
 
 def window_state(
@@ -123,6 +129,9 @@ def window_state(
             newest=newest and NewestTurns(text_of_number(newest.turn_user), text_of_number(newest.turn_assistant)),
             stats=dict(stats or {}),
             is_captured=window.recorder is not None,
+            is_private=window.is_private,
+            pending=list(window.pending.messages),
+            recalls=window.settings.weave.resurrection,
             tokens=usage["tokens"],
             budget=usage["budget"],
             meter=Meter(**usage["meter"]),

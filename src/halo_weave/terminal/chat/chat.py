@@ -15,7 +15,7 @@ from halo_weave.session.window.words import ChunkSizes
 from halo_weave.terminal import output
 from halo_weave.terminal.chat.elsewhere import show_said_elsewhere
 from halo_weave.terminal.chat.loop import converse
-from halo_weave.terminal.chat.open_chat import OpenChat, window_in_words
+from halo_weave.terminal.chat.open_chat import OpenChat, WindowKind, opened_window, window_in_words
 from halo_weave.terminal.chat.pending_notices import PendingNotices
 from halo_weave.terminal.chat.prompt import prompt_session, typed_messages
 from halo_weave.terminal.opened_memory import opened_memory
@@ -24,7 +24,7 @@ from halo_weave.tools.factory import opened_toolboxes
 _QUIET_WAIT_S, _LONGEST_WAIT_S = 1.0, 4.0
 
 
-def run(settings: Settings, window_name: str) -> int:
+def run(settings: Settings, window_name: str, kind: WindowKind = "ordinary") -> int:
     output.survive_any_encoding()
     is_typed = sys.stdin.isatty() and sys.stdout.isatty()
     notices = PendingNotices()
@@ -38,13 +38,14 @@ def run(settings: Settings, window_name: str) -> int:
         window_settings = settings.for_model(engine.facts.name).window
         hub = stack.enter_context(closing(Hub(engine, memory, window_settings, sizes, toolbox=toolbox)))
         stack.enter_context(closing(Reflecting(hub.open_windows)))
-        chat = OpenChat(hub, memory, notices, window_name, is_typed=is_typed)
+        chat = OpenChat(hub, memory, notices, opened_window(hub, window_name, kind), is_typed=is_typed)
         if is_typed:
             is_bundled = settings.engine.kind == "llamacpp" and not settings.engine.model
             output.notice(f"{welcome(engine.facts, is_bundled=is_bundled)}\n{window_in_words(chat.window)}")
             output.notice("Type /help for commands and keys, /quit to exit.")
             stack.enter_context(closing(Following(hub.open_windows, show_said_elsewhere)))
-            converse(chat, typed_messages(prompt_session(), chat.take_draft))
+            kept, private = prompt_session(), prompt_session(is_kept=False)
+            converse(chat, typed_messages(lambda: private if chat.window.is_private else kept, chat.take_draft))
         else:
             converse(chat, (line.rstrip("\r\n") for line in sys.stdin))
     return 0

@@ -30,7 +30,7 @@ def unpin(chat: OpenChat, argument: str) -> None:
 
 def resurrect(chat: OpenChat, argument: str) -> None:
     """Resurrect chunks, skipping any that an earlier one has already brought back as its anchor."""
-    chunks = _chunks(chat.memory, argument)
+    chunks = _chunks(chat.window.memory, argument)
     keys = [chunk.key for chunk in chunks if not chunk.deleted] or [chunk.key for chunk in chunks]
     dormant = [key for key in keys if key not in chat.window.life.context] or keys
     for key in dormant:
@@ -40,7 +40,7 @@ def resurrect(chat: OpenChat, argument: str) -> None:
 
 def delete(chat: OpenChat, argument: str) -> None:
     """Delete chunks. Deleting the newest answer puts its question back into the prompt, to edit and send again."""
-    chunks = _chunks(chat.memory, argument)
+    chunks = _chunks(chat.window.memory, argument)
     keys = [chunk.key for chunk in chunks if not chunk.deleted] or [chunk.key for chunk in chunks]
     gone: list[ChunkKey] = []
     for key in keys:
@@ -67,7 +67,7 @@ def undo(chat: OpenChat, _argument: str) -> None:
 
 def _living(chat: OpenChat, argument: str) -> list[ChunkKey]:
     """Return the living chunks at an address, or all of them if none lives, so that the action reports the error."""
-    keys = [chunk.key for chunk in _chunks(chat.memory, argument)]
+    keys = [chunk.key for chunk in _chunks(chat.window.memory, argument)]
     return [key for key in keys if key in chat.window.life.context] or keys
 
 

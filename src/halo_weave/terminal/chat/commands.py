@@ -16,7 +16,7 @@ from halo_weave.terminal.chat.open_chat import OpenChat, window_in_words
 from halo_weave.terminal.chat.prompt import KEYS
 from halo_weave.weave.living import TurnKey
 
-SYSTEM_PROMPT = "chat.system_prompt"
+RECALL = "weave.resurrection"
 _COMMAND = re.compile(r"/(\w+)(?:[^\S\n](.*))?", re.DOTALL)
 _Run = Callable[[OpenChat, str], None]
 
@@ -61,16 +61,46 @@ def _window(chat: OpenChat, argument: str) -> None:
     output.notice(window_in_words(chat.window))
 
 
-def _system(chat: OpenChat, argument: str) -> None:
-    window = chat.window
+def _rename(chat: OpenChat, argument: str) -> None:
+    chat.hub.rename(chat.window, argument)
+    output.notice(f"(this window is now called {chat.window.name})")
+
+
+def _prompt_text(chat: OpenChat, argument: str, *, field: str) -> None:
+    """Show or set a text that this window's model always reads."""
+    window, setting = chat.window, f"chat.{field}"
     if argument:
-        others = {name: value for name, value in window.overrides.items() if name != SYSTEM_PROMPT}
-        window.set_overrides(others if argument == "-" else {**others, SYSTEM_PROMPT: argument})
+        others = {name: value for name, value in window.overrides.items() if name != setting}
+        window.set_overrides(others if argument == "-" else {**others, setting: argument})
         output.notice("(takes effect with the next message)")
     else:
-        whose = "set for this window" if SYSTEM_PROMPT in window.overrides else "from the settings"
-        output.write_line(window.settings.chat.system_prompt or "(none)")
+        whose = "set for this window" if setting in window.overrides else "from the settings"
+        output.write_line(getattr(window.settings.chat, field) or "(none)")
         output.notice(f"({whose})")
+
+
+def _preset(chat: OpenChat, argument: str) -> None:
+    """Choose a preset for this window, or list them."""
+    presets = chat.presets.all()
+    chosen = [preset for preset in presets if preset.name == argument]
+    if not argument:
+        output.write_line("\n".join(preset.name for preset in presets) or "(no presets)")
+    elif not chosen:
+        raise InputError(f"There is no preset {argument[:40]!r}; /preset lists them.")
+    else:
+        chat.window.set_overrides({**chat.window.overrides, **chosen[0].settings})
+        output.notice("(takes effect with the next message)")
+
+
+def _recall(chat: OpenChat, argument: str) -> None:
+    """Let text return from the memory in this window, or not; without an argument, say which."""
+    window = chat.window
+    if argument not in ("", "on", "off"):
+        raise InputError(f"Write /recall on or /recall off, not /recall {argument[:40]}.")
+    if argument:
+        others = {name: value for name, value in window.overrides.items() if name != RECALL}
+        window.set_overrides({**others, RECALL: argument == "on"})
+    output.notice(f"(recall is {'on' if window.settings.weave.resurrection else 'off'} in this window)")
 
 
 def _edit(chat: OpenChat, argument: str) -> None:
@@ -120,10 +150,16 @@ def _reflect(chat: OpenChat, _argument: str) -> None:
     chat.answer(reflection.reflect)
 
 
+def _text(field: str, explained: str) -> Command:
+    return Command("[TEXT]", explained, partial(_prompt_text, field=field), takes_text=True)
+
+
 _CHUNK = "TURN[:CHUNK]"
 COMMANDS = {
     "windows": Command("", "list the windows; * marks the open one", window_views.windows),
     "window": Command("NAME", "switch to a window, or start a new one", _window),
+    "recall": Command("[on|off]", "show or set whether text returns from the memory in this window", _recall),
+    "rename": Command("NAME", "give this window another name", _rename),
     "heat": Command("", "show the context, coloured by brightness", window_views.heat),
     "graveyard": Command("[N]", "show what this window archived last, and why", window_views.graveyard),
     "resurrect": Command(_CHUNK, "bring a chunk back into context and pin it", chunk_commands.resurrect),
@@ -133,7 +169,11 @@ COMMANDS = {
     "undo": Command("", "undo the last deletion", chunk_commands.undo),
     "search": Command("TEXT", "search the memory", window_views.search, takes_text=True),
     "stats": Command("", "show statistics of the window and the memory", window_views.stats),
-    "system": Command("[TEXT]", "show or set this window's system prompt; - resets it", _system, takes_text=True),
+    "system": _text("system_prompt", "show or set this window's system prompt; - resets it"),
+    "character": _text("character", "show or set who the model is in this window; - resets it"),
+    "persona": _text("persona", "show or set who you are in this window; - resets it"),
+    "note": _text("note", "show or set a note that stays in context in this window; - resets it"),
+    "preset": Command("[NAME]", "list the presets, or choose one for this window", _preset),
     "regenerate": Command("", "answer the last question again", _regenerate, is_reply=True),
     "continue": Command("", "continue the last reply", _continue, is_reply=True),
     "edit": Command("[TEXT]", "rephrase the last question", _edit, is_reply=True, takes_text=True),

@@ -1,29 +1,36 @@
 """The state that the chat loop and its commands share: a chat with one open window at a time."""
 
 from datetime import datetime
+from typing import Literal
 
+from halo_weave import paths
 from halo_weave.errors import HaloError
 from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.session.hub import Hub
+from halo_weave.session.presets.presets import Presets
+from halo_weave.session.settings import FRESH
 from halo_weave.session.window.window import Window
 from halo_weave.terminal.chat.answering import Answering, answer
 from halo_weave.terminal.chat.pending_notices import PendingNotices
 from halo_weave.terminal.chat.showing import Showing
 from halo_weave.terminal.chunk_lines import counted, local_time
 
+WindowKind = Literal["ordinary", "fresh", "private"]
+
 
 class OpenChat:
     """`draft` pre-fills the next prompt; `deletions` are those that /undo can revert, newest last."""
 
-    def __init__(self, hub: Hub, memory: Memory, notices: PendingNotices, name: str, *, is_typed: bool) -> None:
+    def __init__(self, hub: Hub, memory: Memory, notices: PendingNotices, window: Window, *, is_typed: bool) -> None:
         self.hub = hub
         self._notices = notices
         self.memory = memory
+        self.presets = Presets(paths.presets_file())
         self.is_typed = is_typed
         self.draft = ""
         self.deletions: list[tuple[ChunkKey, ...]] = []
-        self._look_into(hub.open(name))
+        self._look_into(window)
 
     def switch_to(self, name: str) -> None:
         """Open a window and close the previous one, because each takes up a context in the model's memory.
@@ -32,6 +39,8 @@ class OpenChat:
         """
         listed = {one.name: one.id for one in self.hub.windows()}
         if self.window.id in (name, listed.get(name)):
+            if self.window.is_private:
+                return  # closing it would end it
             self.hub.close_window(self.window)
             self._look_into(self.hub.open(name))
         else:
@@ -75,8 +84,22 @@ class OpenChat:
         self.showing.show_aside()
 
 
+def opened_window(hub: Hub, name: str, kind: WindowKind) -> Window:
+    """The window of this name, or a new one of another kind."""
+    if kind == "private":
+        return hub.open_private()
+    return hub.begin(overrides=FRESH) if kind == "fresh" else hub.open(name)
+
+
 def window_in_words(window: Window) -> str:
     """Summarise a window for someone who returns to it."""
+    if window.is_private:
+        return (
+            "PRIVATE WINDOW: it reads the memory, and nothing that is said here is written to the disk. It is gone "
+            "when you leave it."
+        )
+    if not window.messages and not window.settings.weave.resurrection:
+        return f"New window {window.name}, without recall; /recall on turns it on."
     if not window.messages and not len(window.life.context):
         return f"New window {window.name}."
     living = counted(len(window.life.context), "chunk")

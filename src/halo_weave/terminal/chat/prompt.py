@@ -21,17 +21,19 @@ KEYS = (
 )
 
 
-def prompt_session() -> PromptSession[str]:
-    return PromptSession(history=history(paths.data_folder()), multiline=True, key_bindings=_key_bindings())
+def prompt_session(*, is_kept: bool = True) -> PromptSession[str]:
+    """A session whose history is a file, or one for private windows, whose history ends with the program."""
+    kept = history(paths.data_folder()) if is_kept else InMemoryHistory()
+    return PromptSession(history=kept, multiline=True, key_bindings=_key_bindings())
 
 
-def typed_messages(session: PromptSession[str], take_draft: Callable[[], str]) -> Iterator[str]:
-    """Yield typed messages until the user exits. A draft pre-fills the prompt."""
+def typed_messages(session: Callable[[], PromptSession[str]], take_draft: Callable[[], str]) -> Iterator[str]:
+    """Yield typed messages until the user exits, each from the session of that moment. A draft pre-fills the prompt."""
     was_interrupted = False
     while True:
         try:
             with patch_stdout(raw=True):  # another program's turn may be shown meanwhile
-                message = session.prompt("> ", default=take_draft(), prompt_continuation="  ")
+                message = session().prompt("> ", default=take_draft(), prompt_continuation="  ")
         except EOFError:
             return
         except KeyboardInterrupt:

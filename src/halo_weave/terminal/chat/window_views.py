@@ -33,7 +33,7 @@ def graveyard(chat: OpenChat, argument: str) -> None:
     if not count:
         output.write_line("Nothing in this window has been archived.")
     for grave in shown:
-        stored = chat.memory.chunk(grave.key)
+        stored = chat.window.memory.chunk(grave.key)
         words = first_words(stored.chunk.text) if stored else "(no longer in the memory)"
         output.write_line(f"{grave.key} · peak {grave.peak:,.0f} · archived {local_time(grave.time)} · {words}")
         output.write_line(f"    {grave.reason}")

@@ -1,8 +1,9 @@
 """Arguments of `halo-weave serve` and `halo-weave chat`, the two places to chat, and of `halo-weave demo`."""
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from halo_weave.errors import InputError
 from halo_weave.terminal.arguments import (
     add_command,
     add_db_flag,
@@ -67,9 +68,17 @@ def add_chat_command(commands: Any, flags: argparse.ArgumentParser) -> None:
     chat = add_command(commands, "chat", with_settings(_chat), "chat with the model in the terminal", [flags])
     chat.add_argument(
         "--window",
-        default="main",
         metavar="NAME",
-        help="conversation to continue or start (default: %(default)s)",
+        help="conversation to continue or start (default: main)",
+    )
+    kind = chat.add_mutually_exclusive_group()
+    kind.add_argument(
+        "--fresh", action="store_true", help="start a new conversation without recall; /recall on turns it on"
+    )
+    kind.add_argument(
+        "--private",
+        action="store_true",
+        help="start a conversation that reads the memory and of which nothing is ever written to the disk",
     )
     add_db_flag(chat)
     group = chat.add_argument_group("reply")
@@ -88,4 +97,9 @@ def add_chat_command(commands: Any, flags: argparse.ArgumentParser) -> None:
 def _chat(settings: "Settings", arguments: argparse.Namespace) -> int:
     from halo_weave.terminal.chat import chat
 
-    return chat.run(settings, arguments.window)
+    kind: Literal["ordinary", "fresh", "private"] = (
+        "fresh" if arguments.fresh else "private" if arguments.private else "ordinary"
+    )
+    if kind != "ordinary" and arguments.window is not None:
+        raise InputError(f"--{kind} starts a new conversation; leave out --window.")
+    return chat.run(settings, arguments.window or "main", kind)

@@ -84,7 +84,12 @@ def tree_tools(tree: MemoryTree) -> tuple[Tool[Any], ...]:
         return succeeded(line, msgspec.to_builtins(saved))
 
     def query(arguments: QueryMemory, _: Asker) -> ToolOutcome:
-        entry = tree.query(arguments.path)
+        return found(tree.query(arguments.path))
+
+    def query_quietly(arguments: QueryMemory, _: Asker) -> ToolOutcome:
+        return found(tree.entry(arguments.path))
+
+    def found(entry: Entry) -> ToolOutcome:
         line = f"{entry.path} = {as_json(entry.content)} (saved {shown_time(entry.modified)})"
         return succeeded(line, _whole(entry), entry.snapshot, f"memory tree {entry.path}")
 
@@ -106,7 +111,7 @@ def tree_tools(tree: MemoryTree) -> tuple[Tool[Any], ...]:
 
     return (
         Tool("save_memory", SAVE_DESCRIPTION, SaveMemory, save, changes=True),
-        Tool("query_memory", QUERY_DESCRIPTION, QueryMemory, query),
+        Tool("query_memory", QUERY_DESCRIPTION, QueryMemory, query, quiet_work=query_quietly),
         Tool("query_heading", HEADING_DESCRIPTION, QueryHeading, query_heading),
         Tool("list_memory", LIST_DESCRIPTION, ListMemory, list_memory),
         Tool("delete_memory", DELETE_DESCRIPTION, DeleteMemory, delete, changes=True),

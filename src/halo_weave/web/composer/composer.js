@@ -7,7 +7,12 @@ import { element } from "../shared/element.js";
 import { count, seconds } from "../shared/format.js";
 import { announce, attempt, say } from "../shared/notices.js";
 import { Part } from "../shared/part.js";
+import { setRecall } from "../windows/recall.js";
+import { Attachments } from "./attachments.js";
+import { keep, kept } from "./drafts.js";
 import { Meter } from "./meter.js";
+import { withFiles } from "./text-file.js";
+import { WaitingMessages } from "./waiting-messages.js";
 
 /** @type {Partial<Record<Role, string>>} */
 const EDIT_LABELS = { user: "Send again", assistant: "Replace" };
@@ -15,9 +20,14 @@ const EDIT_LABELS = { user: "Send again", assistant: "Replace" };
 export class Composer extends Part {
   #input = element("textarea", { id: "composer-input", rows: 1, placeholder: "Message … (Enter to send)", "aria-label": "Message" });
   #send = element("button", { className: "primary", type: "submit", textContent: "Send" });
+  #queue = element("button", { className: "outlined", type: "button", textContent: "Queue", title: "Send this when the reply ends (Enter)", hidden: true });
   #status = element("p", { className: "status quiet" });
   #reading = element("progress", { hidden: true, "aria-label": "Reading" });
-  #form = element("form", {}, this.#input, this.#send);
+  #recall = element("button", { className: "recall", type: "button", role: "switch", textContent: "Recall", title: "Whether earlier conversations return by themselves in this window", "aria-checked": "true" });
+  #notes = element("button", { className: "window-notes", type: "button", id: "open-window-notes", textContent: "Notes", title: "Notes that are always in context, and presets" });
+  #attachments = new Attachments();
+  #attach = element("button", { className: "icon-button attach", type: "button", textContent: "+", title: "Attach text files; you can also drop or paste them", "aria-label": "Attach text files" });
+  #form = element("form", {}, this.#attach, this.#input, this.#queue, this.#send);
   /** @type {{ turn: string, role: Role } | null} */
   #editing = null; // the message that is being rewritten
   #isSending = false;
@@ -26,7 +36,17 @@ export class Composer extends Part {
   #sent = null; // by this tab; other tabs share what the browser remembers
 
   start() {
-    this.replaceChildren(new Meter(), this.#reading, this.#status, this.#form);
+    const head = element("div", { className: "composer-head" }, this.#recall, this.#notes, this.#status);
+    this.replaceChildren(new Meter(), this.#reading, head, new WaitingMessages(), this.#attachments, this.#form);
+    this.#attach.onclick = () => this.#attachments.choose();
+    this.#queue.onclick = () => this.#queueMessage();
+    this.#recall.onclick = () => setRecall(!app.model.info?.recalls);
+    this.hear("attached", () => this.#show());
+    this.#input.onpaste = (event) => {
+      if (!event.clipboardData?.files.length) return;
+      event.preventDefault();
+      this.#attachments.take(event.clipboardData.files);
+    };
     this.#form.onsubmit = (event) => {
       event.preventDefault();
       if (this.#isAnswering) attempt(() => app.api.stop());
@@ -53,21 +73,30 @@ export class Composer extends Part {
     return this.#isSending || app.model.isBusy;
   }
 
-  get #draftName() {
-    return `halo-draft-${app.windowId}`;
-  }
-
   // The text that was typed but not sent, apart from the message that is being edited.
   get #draft() {
-    return localStorage.getItem(this.#draftName) ?? "";
+    return kept("draft", app.windowId) ?? "";
   }
 
-  get #sentName() {
-    return `halo-sent-${app.windowId}`;
+  get #message() {
+    return withFiles(this.#attachments.files, this.#input.value);
+  }
+
+  // While a reply is written; it goes out when the reply ends.
+  async #queueMessage() {
+    const text = this.#message;
+    if (!text.trim() || this.#editing !== null || (this.#isSending && text === this.#sent)) return;
+    const { windowId } = app;
+    const queued = await attempt(() => app.api.queue(text));
+    if (queued === undefined || app.windowId !== windowId || this.#message !== text) return;
+    this.#attachments.clear();
+    this.#put("");
+    this.#input.focus();
+    announce("The message waits until the reply ends.");
   }
 
   async #sendMessage() {
-    const text = this.#input.value;
+    const text = this.#message;
     if (!text.trim()) return;
     if (app.model.seen === undefined) return say("The window is still opening. Nothing was sent; try again in a moment.", { isError: true });
     app.showNow();
@@ -75,7 +104,7 @@ export class Composer extends Part {
     const editing = this.#editing;
     if (editing?.role === "assistant") return this.#replaceReply(editing.turn, text);
     this.#sent = text;
-    localStorage.setItem(this.#sentName, text);
+    keep("sent", app.windowId, text);
     this.#setSending(true);
     this.#input.focus();
     const accepted = await attempt(() => (editing === null ? api.send(text) : api.edit(editing.turn, text)));
@@ -105,11 +134,13 @@ export class Composer extends Part {
 
   // The text leaves the box once it is in the memory: a program that ends before has lost it.
   #arrived() {
-    const sent = this.#sent ?? localStorage.getItem(this.#sentName);
+    const sent = this.#sent ?? kept("sent", app.windowId);
     this.#sent = null;
-    localStorage.removeItem(this.#sentName);
+    keep("sent", app.windowId, null);
     this.#setSending(false);
-    if (sent === null || this.#input.value !== sent) return;
+    const typed = this.#input.value;
+    if (sent === null || (typed !== sent && !sent.endsWith(`\n\n${typed}`) && this.#message !== sent)) return;
+    this.#attachments.clear();
     const left = this.#editing === null ? "" : this.#draft;
     this.#leaveEditing();
     this.#put(left);
@@ -125,7 +156,8 @@ export class Composer extends Part {
   #key(event) {
     if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.isComposing) {
       event.preventDefault();
-      if (!this.#isAnswering) this.#sendMessage();
+      if (this.#isAnswering) this.#queueMessage();
+      else this.#sendMessage();
     } else if (event.key === "ArrowUp" && !this.#input.value) {
       const question = lastQuestion();
       if (!question) return;
@@ -157,18 +189,20 @@ export class Composer extends Part {
   // Text typed before any window was open belongs to the first one; later the box holds the previous window's text.
   #enter() {
     this.#leaveEditing();
+    if (this.#hasWindow) this.#attachments.clear();
     this.#put(this.#draft + (this.#hasWindow ? "" : this.#input.value));
     this.#hasWindow = true;
   }
 
   #lookForSent() {
     if (this.#editing !== null) return;
-    const sent = localStorage.getItem(this.#sentName);
+    const sent = kept("sent", app.windowId);
     if (sent !== null && lastQuestion()?.text === sent) this.#arrived();
   }
 
   #typed() {
-    if (this.#editing === null && app.windowId) localStorage.setItem(this.#draftName, this.#input.value);
+    if (this.#editing === null && app.windowId) keep("draft", app.windowId, this.#input.value);
+    this.#showQueue();
     this.#input.style.setProperty("height", "auto");
     this.#input.style.setProperty("height", `${Math.min(this.#input.scrollHeight, window.innerHeight * 0.4)}px`);
   }
@@ -181,6 +215,12 @@ export class Composer extends Part {
     const { reading } = app.model;
     this.#reading.hidden = !reading;
     if (reading) Object.assign(this.#reading, { max: reading.total, value: reading.read });
+    this.#recall.setAttribute("aria-checked", String(app.model.info?.recalls ?? true));
+    this.#showQueue();
+  }
+
+  #showQueue() {
+    this.#queue.hidden = !this.#isAnswering || this.#isSending || this.#editing !== null || !this.#message.trim();
   }
 
   #statusInWords() {

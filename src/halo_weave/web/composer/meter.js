@@ -9,6 +9,7 @@ import { Part } from "../shared/part.js";
 /** @type {[keyof Usage, string][]} */
 const CAUSES = [
   ["system", "system"],
+  ["notes", "notes"],
   ["pinned", "pinned"],
   ["living", "conversation"],
   ["returned", "returned"],

@@ -12,6 +12,7 @@ import { Part } from "../shared/part.js";
 import { ToolLog } from "../tools/tool-log.js";
 import { Transfer } from "../transfer/transfer.js";
 import { Tree } from "../tree/tree.js";
+import { WindowNotes } from "../windows/window-notes.js";
 
 /** @type {Record<DialogName, { title: string, Content: new () => Part, opener: string }>} */
 const CONTENTS = {
@@ -23,6 +24,7 @@ const CONTENTS = {
   help: { title: "Help", Content: Help, opener: "open-help" },
   tree: { title: "Memory tree", Content: Tree, opener: "open-tree" },
   notes: { title: "Notes", Content: Notes, opener: "open-notes" },
+  window: { title: "Notes and presets of this window", Content: WindowNotes, opener: "open-window-notes" },
   tools: { title: "Tool calls", Content: ToolLog, opener: "open-tools" },
 };
 const NAMES = /** @type {DialogName[]} */ (Object.keys(CONTENTS));

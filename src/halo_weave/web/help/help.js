@@ -8,13 +8,20 @@ import { Part } from "../shared/part.js";
 
 /** @type {Keys} */
 const KEYS = [
-  ["Enter", "send"],
+  ["Enter", "send; while a reply is written, send when it ends"],
   ["Shift Enter", "new line"],
   ["Esc", "stop the reply"],
   ["Ctrl Enter", "regenerate the reply"],
   ["↑ in an empty box", "edit your last message"],
   ["Ctrl K", "search the memory"],
   ["Ctrl /", "this help"],
+];
+
+/** @type {Keys} */
+const LIST_KEYS = [
+  ["↑ ↓", "go from window to window"],
+  ["Alt ↑, Alt ↓", "move the window"],
+  ["F2", "rename it"],
 ];
 
 /** @type {Keys} */
@@ -34,7 +41,7 @@ const IDEAS = [
   ["Returning", "Each message searches the whole memory. Relevant chunks return to their original place, with their date, in whichever window you are in. Underlined in them is what the message looked at. Resurrect does the same by hand and pins the chunk."],
   ["Pinning", "A pinned chunk is never buried."],
   ["Tools", "The model can search the memory, edit the notes and save entries in the memory tree by writing a call in its reply. Tool results have their own colour, and Tool calls lists them all. Small models do not get tools by default; you can change that in the settings."],
-  ["Windows", "Each window has its own context and settings. All windows share one memory."],
+  ["Windows", "Each window has its own context and settings. All windows share one memory. A fresh window starts without recall; a private one reads the memory, and nothing of it is saved."],
 ];
 
 export class Help extends Part {
@@ -47,6 +54,8 @@ export class Help extends Part {
         {},
         element("h3", { textContent: "Keys" }),
         keyList(KEYS),
+        element("h4", { textContent: "In the list of windows" }),
+        keyList(LIST_KEYS),
         element("h4", { textContent: "Outside the message box" }),
         element("p", { className: "quiet", textContent: letterKeysInWords() }),
         keyList(LETTER_KEYS),

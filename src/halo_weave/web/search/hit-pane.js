@@ -1,10 +1,14 @@
-// The selected search result: its whole text, why it was found, and what can be done with it.
+// The selected search result: its whole text, why it was found, and what can be done with it. Looking changes nothing;
+// bringing a text back has a button of its own.
 
 /** @import { Hit } from "../shared/records.js" */
 import { resurrect } from "../graveyard/returning.js";
+import { programApi } from "../shared/api.js";
 import { app } from "../shared/app.js";
 import { keyText, turnNumber } from "../shared/chunk-key.js";
 import { element } from "../shared/element.js";
+import { names } from "../shared/names.js";
+import { attempt } from "../shared/notices.js";
 import { Part } from "../shared/part.js";
 import { unitsOf } from "../shared/spans.js";
 
@@ -21,23 +25,39 @@ export class HitPane extends Part {
     this.replaceChildren(text, element("div", { className: "hit-foot" }, why(hit), this.#actions(hit)));
   }
 
-  // What Enter does: go to a chunk in context, resurrect any other.
-  async act() {
+  // What Enter does: show the text where it stands.
+  look() {
     const hit = this.#hit;
     if (!hit) return;
     if (hit.is_living) {
       this.#end();
       app.jumpTo(keyText(hit.key));
-    } else if (await resurrect(hit.key)) this.#end();
+    } else if (hit.is_buried) this.#showGrave(hit);
+    else this.#showExchange(hit);
   }
 
   /** @param {Hit} hit */
   #actions(hit) {
-    const main = element("button", { className: "primary small", textContent: hit.is_living ? "Go to message ↵" : "Resurrect ↵", onclick: () => this.act() });
-    main.setAttribute("aria-label", hit.is_living ? "Go to message" : "Resurrect");
+    const label = hit.is_living ? "Go to message" : hit.is_buried ? "Show in graveyard" : "Show exchange";
+    const main = element("button", { className: "primary small", textContent: `${label} ↵`, onclick: () => this.look(), "aria-label": label });
     const actions = element("span", { className: "row" }, main);
-    if (!hit.is_living && hit.is_buried) actions.prepend(element("button", { className: "outlined small", textContent: "Show in graveyard", onclick: () => this.#showGrave(hit) }));
+    if (!hit.is_living) actions.prepend(element("button", { className: "outlined small", textContent: "Bring back and pin", onclick: () => this.#bringBack(hit) }));
     return actions;
+  }
+
+  /** @param {Hit} hit */
+  async #bringBack({ key }) {
+    if (await resurrect(key)) this.#end();
+  }
+
+  /** @param {Hit} hit */
+  async #showExchange(hit) {
+    const said = await attempt(() => programApi.turn(hit.key.turn));
+    const text = this.querySelector(".hit-whole");
+    if (!said || this.#hit !== hit || !text) return;
+    const parts = said.map(({ key, text: words }) => element("p", {}, element("strong", { textContent: `${names()[key.role]}: ` }), words));
+    text.replaceChildren(...parts);
+    text.setAttribute("aria-label", "Whole exchange");
   }
 
   /** @param {Hit} hit */

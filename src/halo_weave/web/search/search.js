@@ -84,7 +84,7 @@ export class Search extends Part {
     option.id = `search-hit-${place}`;
     option.onclick = () => {
       this.#choose(place);
-      if (hit.is_living) this.#pane.act();
+      if (hit.is_living) this.#pane.look();
     };
     return option;
   }
@@ -111,7 +111,7 @@ export class Search extends Part {
     if (event.isComposing || event.ctrlKey || event.metaKey || !this.#hits.length) return;
     const step = STEPS.get(event.key);
     if (step !== undefined) this.#choose(Math.min(this.#hits.length - 1, Math.max(0, this.#active + step)));
-    else if (event.key === "Enter") this.#pane.act();
+    else if (event.key === "Enter") this.#pane.look();
     else return;
     event.preventDefault();
   }

@@ -15,10 +15,19 @@ export const programApi = {
   windows: () => get("/api/windows"),
 
   /**
-   * @param {string} name
+   * Without a name, it gets one from its first message.
+   * @param {Records.WindowKind} kind
+   * @param {string} [name]
    * @returns {Promise<Records.WindowState>}
    */
-  newWindow: (name) => post("/api/windows", { name }),
+  newWindow: (kind, name) => post("/api/windows", { kind, name }),
+
+  /**
+   * @param {string} folder
+   * @param {string[]} windows in their new order
+   * @returns {Promise<unknown>}
+   */
+  orderWindows: (folder, windows) => put("/api/windows/order", { folder, windows }),
 
   /**
    * Markdown as blocks of sanitised HTML.
@@ -32,6 +41,13 @@ export const programApi = {
    * @returns {Promise<Records.Hit[]>}
    */
   search: (parameters) => get(`/api/search${query(parameters)}`),
+
+  /**
+   * The chunks of a turn and of the other turn of its exchange, in order.
+   * @param {string} number
+   * @returns {Promise<Records.SaidChunk[]>}
+   */
+  turn: (number) => get(`/api/turns/${number}`),
 
   /** @returns {Promise<Records.Setting[]>} */
   settings: () => get("/api/settings"),
@@ -62,6 +78,29 @@ export const programApi = {
    * @returns {Promise<null>}
    */
   stopJob: (id) => post(`/api/jobs/${encodeURIComponent(id)}/stop`),
+};
+
+export const presetsApi = {
+  /** @returns {Promise<Records.Preset[]>} */
+  list: () => get("/api/presets"),
+
+  /**
+   * @param {string} name
+   * @param {Records.Overrides} settings
+   * @returns {Promise<Records.Preset>}
+   */
+  save: (name, settings) => put(`/api/presets/${encodeURIComponent(name)}`, { settings }),
+
+  /**
+   * Of SillyTavern.
+   * @param {string} name
+   * @param {string} content
+   * @returns {Promise<Records.ImportedPreset>}
+   */
+  import: (name, content) => post("/api/presets/import", { name, content }),
+
+  /** @param {string} name */
+  delete: (name) => remove(`/api/presets/${encodeURIComponent(name)}`),
 };
 
 export const notesApi = {
@@ -181,6 +220,25 @@ export function windowApi(id, seen) {
      */
     send: (text) => ask("messages", { text: text.toWellFormed() }),
 
+    /**
+     * @param {string} text
+     * @returns {Promise<Records.PendingMessage>}
+     */
+    queue: (text) => post(`${base}/queue`, { text: text.toWellFormed() }),
+
+    /**
+     * @param {string} message
+     * @param {string} text
+     * @returns {Promise<unknown>}
+     */
+    changeQueued: (message, text) => put(`${base}/queue/${message}`, { text: text.toWellFormed() }),
+
+    /** @param {string} message */
+    withdraw: (message) => remove(`${base}/queue/${message}`),
+
+    /** @returns {Promise<unknown>} */
+    sendQueued: () => post(`${base}/send-queued`),
+
     /** @returns {Promise<unknown>} */
     stop: () => post(`${base}/stop`),
 
@@ -275,7 +333,7 @@ export function windowApi(id, seen) {
     capture: (isOn) => post(`${base}/capture`, { is_on: isOn }),
 
     /**
-     * @param {{ name?: string, overrides?: Records.Overrides }} changes
+     * @param {{ name?: string, folder?: string, overrides?: Records.Overrides }} changes
      * @returns {Promise<Records.WindowState | null>}
      */
     change: (changes) => patch(base, changes),

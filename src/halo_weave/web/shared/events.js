@@ -41,6 +41,7 @@
  * @property {undefined} brightness
  * @property {undefined} meta name, settings, figures or the like
  * @property {undefined} status
+ * @property {undefined} pending other messages wait
  * @property {string} notice
  * @property {string} error
  */
@@ -77,14 +78,16 @@
 /**
  * What an element tells those that contain it; sent by `Part.send`.
  * @typedef {object} ElementEvents
+ * @property {undefined} attached other files are attached
  * @property {undefined} done the dialog can be closed
  * @property {{ name: DialogName, at: string }} show-dialog
  * @property {number} restore-notes the version to go back to
  * @property {string} tree-changed the path of the entry to show; empty for none
  * @property {Grave} brought-back
+ * @property {{ id: string, step: 1 | -1 }} window-moved a window is to change places with its neighbour
  * @property {string} window-gone the id of a window that this tab closes or deletes
  */
 
-/** @typedef {"search" | "settings" | "figures" | "transfer" | "engine" | "help" | "tree" | "notes" | "tools"} DialogName */
+/** @typedef {"search" | "settings" | "figures" | "transfer" | "engine" | "help" | "tree" | "notes" | "tools" | "window"} DialogName */
 
 export {};

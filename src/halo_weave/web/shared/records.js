@@ -32,7 +32,7 @@
  * @property {Marks} [marks]
  */
 
-/** @typedef {{ system: number, pinned: number, living: number, returned: number, current: number, free: number }} Meter */
+/** @typedef {{ system: number, notes: number, pinned: number, living: number, returned: number, current: number, free: number }} Meter */
 
 /**
  * @typedef {object} ToolCall
@@ -70,6 +70,9 @@
  * @property {number | null} queue
  * @property {TurnFigures} stats
  * @property {boolean} is_captured
+ * @property {boolean} is_private nothing of it is stored
+ * @property {PendingMessage[]} pending messages that wait until the reply ends
+ * @property {boolean} recalls text returns from the memory by itself
  */
 
 /** @typedef {WindowInfo & { chunks: ChunkRecord[], writing: string[] | null }} WindowState */
@@ -88,8 +91,9 @@
  *   | { kind: "merged", data: { key: Key, gone: Key, chunk: ChunkRecord | null } }
  *   | { kind: "pinned" | "unpinned", data: { key: Key } }
  *   | { kind: "brightness", data: { brightness: string, attention?: string } }
- *   | { kind: "changed", data: { name?: string, overrides?: Overrides } }
+ *   | { kind: "changed", data: { name?: string, overrides?: Overrides, recalls?: boolean } }
  *   | { kind: "stats", data: TurnFigures & Fullness }
+ *   | { kind: "pending", data: { messages: PendingMessage[] } }
  *   | { kind: "queue", data: { place: number | null } }} WindowChange
  */
 /** @typedef {WindowChange & { number: number }} WindowEvent */
@@ -106,7 +110,16 @@
  * @property {number} tokens
  * @property {number} messages
  * @property {string} problem
+ * @property {boolean} is_private
+ * @property {string} folder empty outside of folders
+ * @property {number | null} place within its folder; null if nobody has moved it
  */
+
+/** @typedef {{ id: string, text: string }} PendingMessage */
+/** @typedef {{ name: string, settings: Overrides }} Preset settings for sampling and prompts, by dotted names */
+/** @typedef {{ preset: Preset, ignored: string[] }} ImportedPreset */
+/** @typedef {{ key: Key, time: string, text: string }} SaidChunk */
+/** @typedef {"ordinary" | "fresh" | "private"} WindowKind */
 
 /** @typedef {{ available: boolean, why_not: string }} Ability */
 

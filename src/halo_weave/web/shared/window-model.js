@@ -206,6 +206,10 @@ export class WindowModel extends Emitter {
         this.emit("meta");
         break;
       }
+      case "pending":
+        info.pending = data.messages;
+        this.emit("pending");
+        break;
       case "queue":
         info.queue = data.place;
         this.emit("status");

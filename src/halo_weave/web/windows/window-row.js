@@ -8,7 +8,7 @@ import { count, date, timeOfDay } from "../shared/format.js";
 import { attempt } from "../shared/notices.js";
 import { Part } from "../shared/part.js";
 
-/** @typedef {WindowEntry & { isCurrent: boolean, isOnly: boolean }} ShownEntry a window as this tab sees it */
+/** @typedef {WindowEntry & { isCurrent: boolean, isOnly: boolean, folders: string[] }} ShownEntry a window as this tab sees it */
 
 export class WindowRow extends Part {
   #id = "";
@@ -21,6 +21,22 @@ export class WindowRow extends Part {
   #more = element("button", { className: "icon-button more", textContent: "⋯", "aria-expanded": "false" });
   #below = element("div", { className: "window-actions", hidden: true });
   #isRenaming = false;
+  #isSecret = false;
+  #folder = "";
+  /** @type {string[]} */
+  #folders = [];
+
+  get windowId() {
+    return this.#id;
+  }
+
+  get isMovable() {
+    return !this.#isSecret;
+  }
+
+  focusName() {
+    this.#open.focus();
+  }
 
   start() {
     this.setAttribute("role", "listitem");
@@ -28,6 +44,10 @@ export class WindowRow extends Part {
     this.#open.onclick = () => app.open(this.#id);
     this.#more.onclick = () => (this.#below.hidden ? this.#offer() : this.#fold());
     this.listen(this, "keydown", (event) => {
+      if (event.key === "F2" && event.target === this.#open && !this.#isSecret) {
+        event.preventDefault();
+        this.rename();
+      }
       if (event.key !== "Escape" || this.#below.hidden) return;
       event.preventDefault();
       event.stopPropagation(); // Esc would stop the reply
@@ -39,7 +59,12 @@ export class WindowRow extends Part {
   show(entry) {
     this.#id = entry.id;
     this.#title = entry.name;
-    this.#isClosable = entry.is_open && !entry.isOnly;
+    this.#isSecret = entry.is_private;
+    this.#folder = entry.folder;
+    this.#folders = entry.folders;
+    this.classList.toggle("private", entry.is_private);
+    this.draggable = !entry.is_private;
+    this.#isClosable = entry.is_open && (!entry.isOnly || entry.is_private);
     this.#name.textContent = entry.name;
     const facts = entry.problem ? "damaged" : `${count(entry.tokens)} tokens`;
     this.#facts.textContent = entry.doing || `${shortTime(entry.saved_at)} · ${facts}`;
@@ -86,10 +111,31 @@ export class WindowRow extends Part {
   }
 
   #offer() {
-    const actions = [action("Rename", () => this.rename())];
+    if (this.#isSecret) return this.#unfold([action("Close and forget", () => this.#close())]);
+    const actions = [
+      action("Rename", () => this.rename()),
+      action("Folder…", () => this.#askForFolder()),
+      action("Move up", () => this.send("window-moved", { id: this.#id, step: -1 })),
+      action("Move down", () => this.send("window-moved", { id: this.#id, step: 1 })),
+    ];
     if (this.#isClosable) actions.push(action("Close", () => this.#close()));
     actions.push(action("Delete…", () => this.#askToDelete()));
     this.#unfold(actions);
+  }
+
+  #askForFolder() {
+    const known = element("datalist", { id: `folders-${this.#id}` }, ...this.#folders.map((name) => element("option", { value: name })));
+    const input = element("input", { className: "field", value: this.#folder, maxLength: 200, placeholder: "No folder", "aria-label": "Folder of the window" });
+    input.setAttribute("list", known.id);
+    const form = element("form", {}, input, known, element("button", { className: "outlined small", textContent: "Move", type: "submit" }));
+    form.onsubmit = (event) => {
+      event.preventDefault();
+      this.#fold();
+      attempt(() => this.#api.change({ folder: input.value.trim() }));
+    };
+    this.#unfold([form]);
+    input.select();
+    input.focus();
   }
 
   #askToDelete() {

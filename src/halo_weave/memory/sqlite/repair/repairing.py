@@ -88,6 +88,7 @@ def _set_aside_lost(connection: sqlite3.Connection, now: datetime, found: list[D
     lost: list[tuple[str, str, tuple[str, ...]]] = [
         ("burials", "window NOT IN (SELECT id FROM windows)", ()),
         ("timeline", "window NOT IN (SELECT id FROM windows)", ()),
+        ("window_places", "window NOT IN (SELECT id FROM windows)", ()),
         ("tree_snapshots", snapshots.LOST, ()),
         ("snapshot_chunks", snapshots.UNUSED, ()),
     ]

@@ -18,6 +18,7 @@ from halo_weave.memory.sqlite.schema import (
     step_11_token_keys,
     step_12_keys_of_texts_before,
     step_14_timeline,
+    step_15_window_places,
 )
 
 APPLICATION_ID = 0x48616C6F
@@ -37,5 +38,6 @@ MIGRATIONS = (
     step_11_token_keys.SQL,
     step_12_keys_of_texts_before.SQL,
     step_14_timeline.SQL,
+    step_15_window_places.SQL,
 )
 """Migration N upgrades a database from version N to version N + 1."""
