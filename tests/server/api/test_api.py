@@ -91,6 +91,23 @@ def test_all_endpoints_answer_as_described(tmp_path: Path) -> None:
         one.post(f"{base}/chunks/{key_of(buried)}/resurrect")
         assert buried["key"] in [chunk["key"] for chunk in one.get(base)["chunks"]]
 
+        one.post(f"{base}/queue", {"text": "Queued"}, status=202)
+        one.settled(window)
+        waiting = one.program.window(window).pending.add("Waits")
+        one.call("PUT", f"{base}/queue/{waiting.id}", {"text": "Waits no more"})
+        withdrawn = one.program.window(window).pending.add("Withdrawn")
+        one.call("DELETE", f"{base}/queue/{withdrawn.id}")
+        assert [message["text"] for message in one.get(base)["pending"]] == ["Waits no more"]
+        one.post(f"{base}/send-queued", status=202)
+        assert texts(one.settled(window))[-2:] == ["Waits no more", "You said: Waits no more"]
+        one.call("PUT", "/api/windows/order", {"folder": "Birds", "windows": [window]})
+        assert [(each["folder"], each["place"]) for each in one.get("/api/windows")] == [("Birds", 0)]
+        preset = one.post("/api/presets/import", {"name": "warm", "content": '{"temp": 1.5, "tfs": 1}'})
+        assert preset["ignored"] == ["tfs"]
+        one.call("PUT", "/api/presets/cold", {"settings": {"generation.temperature": 0.1}})
+        one.call("DELETE", "/api/presets/cold")
+        assert one.get("/api/presets") == [{"name": "warm", "settings": {"generation.temperature": 1.5}}]
+
         assert one.get("/api/settings")
         changed = one.call("PUT", "/api/settings", {"generation.temperature": 1})
         assert changed == {"restart": [], "overridden": [], "is_loading": False}
@@ -138,6 +155,16 @@ def test_all_endpoints_answer_as_described(tmp_path: Path) -> None:
         ("POST", "/api/windows", {"name": ""}, 400),
         ("POST", "/api/windows", {"nome": "x"}, 400),
         ("POST", "/api/windows", [1], 400),
+        ("POST", "/api/windows", {"kind": "secret"}, 400),
+        ("PUT", "/api/windows/order", {"windows": ["private-1"]}, 400),
+        ("PUT", "/api/windows/order", {"windows": ["nobody"]}, 409),
+        ("PATCH", "/api/windows/WINDOW", {"folder": "two\nlines"}, 400),
+        ("POST", "/api/windows/WINDOW/queue", {"text": " "}, 400),
+        ("PUT", "/api/windows/WINDOW/queue/nobody", {"text": "x"}, 400),
+        ("DELETE", "/api/windows/WINDOW/queue/nobody", None, 400),
+        ("PUT", "/api/presets/x", {"settings": {"weave.floor": 1}}, 400),
+        ("DELETE", "/api/presets/nobody", None, 400),
+        ("POST", "/api/presets/import", {"name": "x", "content": "{"}, 400),
         ("POST", "/api/windows/WINDOW/messages", {"text": "  "}, 400),
         ("POST", "/api/windows/WINDOW/messages", {"text": "word " * 9000}, 400),
         ("POST", "/api/windows/WINDOW/edit", {"turn": "x", "text": "y"}, 400),
