@@ -200,8 +200,8 @@ def _lines_until_killed(path: Path, seed: int, choose: random.Random) -> list[Li
         if seed % 5 == 0:
             time.sleep(choose.uniform(0.05, 0.6))  # perhaps while it creates or opens the memory
         else:
-            opening = worker.stdout.readline()
-            time.sleep(choose.uniform(0, 0.15))
+            opening = "".join(worker.stdout.readline() for _ in range(choose.randint(1, 40)))
+            time.sleep(choose.uniform(0, 0.05))  # at any point of what it does next
         os.kill(worker.pid, signal.SIGKILL)
         # Not communicate(): it would skip what readline() has read ahead.
         return lines_of(opening + worker.stdout.read())

@@ -3,10 +3,10 @@
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from halo_weave.engine.cancellation import Cancellation
 from halo_weave.engine.echo import EchoEngine
 from halo_weave.engine.protocol import Placed, SyncReport
 from halo_weave.errors import EngineStopped, InputError
@@ -201,8 +201,8 @@ def test_what_was_read_half_way_is_read_again_when_something_before_it_is_delete
     context = window.engine_context
     read = context.sync
 
-    def stopped_half_way(tokens: Sequence[Placed], *, clean: bool, cancellation: Cancellation) -> SyncReport:
-        read(tokens[:-8], clean=clean, cancellation=cancellation)
+    def stopped_half_way(tokens: Sequence[Placed], **how: Any) -> SyncReport:
+        read(tokens[:-8], **how)
         raise EngineStopped("Stopped.")
 
     with monkeypatch.context() as patch:
