@@ -27,6 +27,15 @@ def test_tokens_and_seconds_left_are_told_but_not_more_often_than_anyone_reads()
     assert told(log)[2]["text"] == "reading: 1,500 of 2,000 tokens, about 2 min left"
 
 
+def test_a_short_reading_and_its_last_token_are_not_worth_a_word() -> None:
+    log = EventLog()
+    progress = ReadingProgress(log, lambda: 1.0)
+    progress.show(31, 32)
+    progress.show(200, 255)
+    progress.show(599, 600)
+    assert told(log) == []
+
+
 def test_a_turn_with_a_long_message_tells_how_far_its_reading_is(tmp_path: Path) -> None:
     with opened_hub(tmp_path / "halo.db") as hub:
         window = hub.open("river")

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from halo_weave.session.window.events import EventLog
 
 _TOLD_EVERY_S = 0.2
+_FEWEST_TOKENS = 256
+"""Reading fewer takes no time worth speaking of."""
 
 
 class ReadingProgress:
@@ -18,7 +20,12 @@ class ReadingProgress:
 
     def show(self, read: int, total: int) -> None:
         now = self._clock()
-        if read >= total or (self._told_at is not None and now - self._told_at < _TOLD_EVERY_S):
+        is_almost_over = read >= total - 1  # the last token is always read by itself
+        if (
+            total < _FEWEST_TOKENS
+            or is_almost_over
+            or (self._told_at is not None and now - self._told_at < _TOLD_EVERY_S)
+        ):
             return
         self._told_at = now
         seconds_left = (now - self._started_at) / read * (total - read)

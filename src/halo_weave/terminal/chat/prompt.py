@@ -32,8 +32,9 @@ def typed_messages(session: Callable[[], PromptSession[str]], take_draft: Callab
     was_interrupted = False
     while True:
         try:
+            draft = take_draft()
             with patch_stdout(raw=True):  # another program's turn may be shown meanwhile
-                message = session().prompt("> ", default=take_draft(), prompt_continuation="  ")
+                message = session().prompt("> ", default=draft, prompt_continuation="  ")
         except EOFError:
             return
         except KeyboardInterrupt:
