@@ -69,7 +69,8 @@ def test_looking_changes_nothing_and_bringing_back_has_a_button_of_its_own(
         expect(tab.chunks.filter(has_text="zeppelin").first).to_be_in_viewport()
         tab.page.keyboard.press("Control+k")
         tab.page.get_by_role("combobox").first.fill(f"{buried} pantry")
-        expect(hits.first).to_contain_text(buried)
+        hits.filter(has_text=buried).filter(has_text="archived").first.click()  # other windows said the same
+        tab.page.get_by_role("combobox").first.focus()
         before = echo_server.call("GET", f"/api/windows/{window}")
         tab.page.keyboard.press("Enter")
         expect(tab.dialog).to_have_count(0)
@@ -82,7 +83,8 @@ def test_looking_changes_nothing_and_bringing_back_has_a_button_of_its_own(
         assert after["event"] == before["event"]
         tab.page.keyboard.press("Control+k")
         tab.page.get_by_role("combobox").first.fill(f"{buried} pantry")
-        expect(hits.first).to_contain_text(buried)
+        hits.filter(has_text=buried).filter(has_text="archived").first.click()  # other windows said the same
+        tab.page.get_by_role("combobox").first.focus()
         tab.dialog.get_by_role("button", name="Bring back and pin").click()
         expect(tab.chunks.filter(has_text=buried).first).to_have_class(re.compile("pinned"))
         expect(tab.chunks.filter(has_text=buried).first).to_be_in_viewport()
