@@ -19,6 +19,7 @@ RELEASED = (
     "08af1ad6e93a6f012098153f7bb0d79db18cb44625765513933ff7ef4047c3b8",
     "a0e7617081169c9d3db5bcd28b4e5a28de1b2c0511d2124f8df5f7b3db7044e5",
     "55392f27a2df6a775b6e01e560fb06744decf2989c0eb4fd6238b74d6583eeea",
+    "0016ca15f49b7561c1cb37e9dd7114bdce7b7c69fea2ab888527b97b43abcd67",
 )
 """SHA-256 of each released step. Append to it; never change an entry."""
 

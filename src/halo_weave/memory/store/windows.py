@@ -11,6 +11,7 @@ from halo_weave.records.windows import (
     BurialGap,
     BurialPlace,
     BurialRecord,
+    ChunkPage,
     JournalEntry,
     WindowOutline,
     WindowRecord,
@@ -66,6 +67,23 @@ class WindowStore(Protocol):
         none.
 
         Burials at one of the positions do not count, nor do chunks that were deleted or merged away since.
+        """
+        ...
+
+    def chunks_of_window(
+        self,
+        window_id: str,
+        *,
+        before: ChunkKey | None = None,
+        after: ChunkKey | None = None,
+        limit: int,
+        most_bytes: int,
+    ) -> ChunkPage:
+        """Return chunks that the window wrote, in order of turn and index, without deleted and merged ones.
+
+        The last ones before `before`, or the first ones after `after`; without either, the newest. At most `limit`, and
+        no more than fit into `most_bytes` of text, but at least one. Neither key has to exist. The cost does not depend
+        on the size of the memory.
         """
         ...
 

@@ -24,7 +24,8 @@ class Key(msgspec.Struct):
 
 class ChunkShape(msgspec.Struct):
     """A living chunk; `pieces` and `brightness` have an entry per token. `returned` is why it returned, and `looked_at`
-    are the words that the message looked at for which it did, as ranges of characters."""
+    are the words that the message looked at for which it did, as ranges of characters. `window` is the id of the window
+    that wrote it, empty if none did."""
 
     key: Key
     position: str
@@ -34,6 +35,7 @@ class ChunkShape(msgspec.Struct):
     peak: int
     is_pinned: bool
     is_foreign: bool
+    window: str
     returned: str
     looked_at: list[tuple[int, int]]
     marks: dict[str, Any]

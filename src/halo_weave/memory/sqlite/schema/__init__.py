@@ -17,6 +17,7 @@ from halo_weave.memory.sqlite.schema import (
     step_10_languages,
     step_11_token_keys,
     step_12_keys_of_texts_before,
+    step_13_chunks_of_windows,
 )
 
 APPLICATION_ID = 0x48616C6F
@@ -35,5 +36,6 @@ MIGRATIONS = (
     step_10_languages.SQL,
     step_11_token_keys.SQL,
     step_12_keys_of_texts_before.SQL,
+    step_13_chunks_of_windows.SQL,
 )
 """Migration N upgrades a database from version N to version N + 1."""
