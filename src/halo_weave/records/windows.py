@@ -93,7 +93,7 @@ class BurialGap(NamedTuple):
 
 
 class ChunkPage(NamedTuple):
-    """Some of a window's own chunks in order; `has_more` tells whether others follow in the direction of the request."""
+    """Some of a window's own chunks in order; `has_more` if others follow in the direction of the request."""
 
     chunks: list[Stored]
     has_more: bool

@@ -10,7 +10,18 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from halo_weave.engine.server_connection import is_loopback
-from halo_weave.server.api import chunks, health, memory, notes, openapi, settings, transfer, tree, windows
+from halo_weave.server.api import (
+    chunks,
+    conversation,
+    health,
+    memory,
+    notes,
+    openapi,
+    settings,
+    transfer,
+    tree,
+    windows,
+)
 from halo_weave.server.http.endpoints import ErrorReply, encoded, routes
 from halo_weave.server.http.lanes import new_lanes
 from halo_weave.server.http.security import Guard, own_names
@@ -19,7 +30,7 @@ from halo_weave.server.live.websocket import Sockets
 from halo_weave.server.mcp.http import McpOverHttp
 from halo_weave.server.runtime.program import Program
 
-_CHAT = [*windows.ENDPOINTS, *chunks.ENDPOINTS]
+_CHAT = [*windows.ENDPOINTS, *chunks.ENDPOINTS, *conversation.ENDPOINTS]
 _MEMORY = [*memory.ENDPOINTS, *notes.ENDPOINTS, *tree.ENDPOINTS, *settings.ENDPOINTS]
 _HEALTH = [*memory.STATUS_ENDPOINTS, *health.ENDPOINTS]
 ENDPOINTS = [*_CHAT, *_MEMORY, *memory.RENDERING_ENDPOINTS, *transfer.ENDPOINTS, *_HEALTH]

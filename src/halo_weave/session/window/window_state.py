@@ -80,6 +80,7 @@ class WindowState(msgspec.Struct):
     writing: list[str]
     writing_turn: str | None
     buried: int
+    buried_tokens: int
     tokens: int
     budget: int
     usable: int
@@ -116,7 +117,8 @@ def window_state(
             chunks=[_chunk_shape(chunk) for chunk in window.life.context],
             writing=[token.text for token in window.writing],
             writing_turn=text_of_number(newest.turn_assistant) if window.writing and newest else None,
-            buried=len(window.life.burial_log),
+            buried=usage["buried"],
+            buried_tokens=usage["buried_tokens"],
             usable=window.usable_tokens,
             messages=window.messages,
             overrides=dict(window.overrides),
