@@ -17,6 +17,7 @@ import "./windows/windows.js";
 import { programApi } from "./shared/api.js";
 import { app } from "./shared/app.js";
 import { find } from "./shared/element.js";
+import { linkedPlace } from "./start/links.js";
 import { untilStarted } from "./start/starting.js";
 
 // A window can be created once the model is available.
@@ -27,8 +28,8 @@ async function firstWindow() {
 
 async function openFirst() {
   const windows = await programApi.windows();
-  const last = localStorage.getItem("halo-window");
-  const known = windows.find(({ id }) => id === last) ?? windows[0];
+  const wanted = [linkedPlace()?.windowId, localStorage.getItem("halo-window")];
+  const known = wanted.map((id) => windows.find((one) => one.id === id)).find(Boolean) ?? windows[0];
   app.open((known ?? (await firstWindow())).id);
 }
 

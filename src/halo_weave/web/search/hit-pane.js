@@ -21,22 +21,26 @@ export class HitPane extends Part {
     this.replaceChildren(text, element("div", { className: "hit-foot" }, why(hit), this.#actions(hit)));
   }
 
-  // What Enter does: go to a chunk in context, resurrect any other.
-  async act() {
+  // What Enter does: go to the message, here or in its own window. Looking changes nothing.
+  act() {
     const hit = this.#hit;
-    if (!hit) return;
-    if (hit.is_living) {
-      this.#end();
-      app.jumpTo(keyText(hit.key));
-    } else if (await resurrect(hit.key)) this.#end();
+    if (!hit || !hasPlace(hit)) return;
+    this.#end();
+    if (hit.is_living) app.jumpTo(keyText(hit.key));
+    else app.goTo(hit.window, keyText(hit.key));
+  }
+
+  /** @param {Hit} hit */
+  async #bringBack({ key }) {
+    if (await resurrect(key)) this.#end();
   }
 
   /** @param {Hit} hit */
   #actions(hit) {
-    const main = element("button", { className: "primary small", textContent: hit.is_living ? "Go to message ↵" : "Resurrect ↵", onclick: () => this.act() });
-    main.setAttribute("aria-label", hit.is_living ? "Go to message" : "Resurrect");
-    const actions = element("span", { className: "row" }, main);
-    if (!hit.is_living && hit.is_buried) actions.prepend(element("button", { className: "outlined small", textContent: "Show in graveyard", onclick: () => this.#showGrave(hit) }));
+    const actions = element("span", { className: "row" });
+    if (hit.is_buried && !hit.is_living) actions.append(element("button", { className: "outlined small", textContent: "Show in graveyard", onclick: () => this.#showGrave(hit) }));
+    if (!hit.is_living) actions.append(element("button", { className: "outlined small", textContent: "Bring back and pin", onclick: () => this.#bringBack(hit) }));
+    if (hasPlace(hit)) actions.append(element("button", { className: "primary small", textContent: "Go to message ↵", "aria-label": "Go to message", onclick: () => this.act() }));
     return actions;
   }
 
@@ -50,6 +54,12 @@ export class HitPane extends Part {
     this.send("done");
   }
 }
+
+/**
+ * Whether it stands in a conversation that can be shown. Imported text does not.
+ * @param {Hit} hit
+ */
+const hasPlace = ({ is_living: isLiving, window }) => isLiving || app.program.windows.some(({ id }) => id === window);
 
 /**
  * The text, with the words underlined that the reader looks at.

@@ -238,6 +238,12 @@ export function windowApi(id, seen) {
      */
     graves: (keys) => get(`${base}/graveyard?keys=${keys.map(keyText).join(",")}`),
 
+    /**
+     * @param {Records.ConversationQuery} place
+     * @returns {Promise<Records.ConversationPage>}
+     */
+    conversation: (place) => get(`${base}/conversation${query(place)}`),
+
     /** @returns {Promise<Records.Gap[]>} */
     gaps: () => get(`${base}/gaps`),
 

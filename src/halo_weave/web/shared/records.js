@@ -11,11 +11,13 @@
  * @property {string} [ending] why the reply ended early
  * @property {unknown} [edited]
  * @property {unknown} [reflection]
+ * @property {string} [source] where another assistant heard it
  */
 
 /**
  * A chunk in context; `pieces` and `brightness` have an entry per token. `returned` is why it returned, and `looked_at`
- * are the words that the message looked at for which it did.
+ * are the words that the message looked at for which it did. `window` is the id of the window that wrote it, empty if
+ * none did.
  * @typedef {object} ChunkRecord
  * @property {Key} key
  * @property {string} position
@@ -25,6 +27,7 @@
  * @property {number} peak
  * @property {boolean} is_pinned
  * @property {boolean} is_foreign
+ * @property {string} window
  * @property {string} returned
  * @property {Span[]} looked_at
  * @property {Marks} [marks]
@@ -56,6 +59,7 @@
  * @property {string} name
  * @property {string} doing
  * @property {number} buried
+ * @property {number} buried_tokens
  * @property {number} tokens
  * @property {number} budget
  * @property {number} usable
@@ -72,7 +76,7 @@
 
 /** @typedef {WindowInfo & { chunks: ChunkRecord[], writing: string[] | null }} WindowState */
 
-/** @typedef {Partial<Pick<WindowInfo, "meter" | "tokens" | "budget" | "next_to_bury" | "next_keys">>} Fullness */
+/** @typedef {Partial<Pick<WindowInfo, "meter" | "tokens" | "budget" | "buried" | "buried_tokens" | "next_to_bury" | "next_keys">>} Fullness */
 
 /**
  * @typedef {{ kind: "message" | "written" | "reply" | "edited", data: { chunks: ChunkRecord[] } }
@@ -80,7 +84,7 @@
  *   | { kind: "token" | "status" | "notice" | "error", data: { text: string } }
  *   | { kind: "tool", data: ToolCall & { chunks: ChunkRecord[] } }
  *   | { kind: "undeleted", data: { keys: Key[], chunks?: ChunkRecord[] } }
- *   | { kind: "buried", data: { chunks: { key: Key }[] } }
+ *   | { kind: "buried", data: { chunks: { key: Key, reason: string }[] } }
  *   | { kind: "deleted", data: { keys: Key[] } }
  *   | { kind: "merged", data: { key: Key, gone: Key, chunk: ChunkRecord | null } }
  *   | { kind: "pinned" | "unpinned", data: { key: Key } }
@@ -148,6 +152,10 @@
  * @typedef {{ after: Key | null, before: Key | null, chunks: number, tokens: number, from: string, to: string, keys: Key[] }} Gap
  */
 
+/** @typedef {{ key: Key, time: string, text: string, tokens: number, marks: Marks, reason: string }} PassageRecord `reason` is why it left the context, empty if it did not */
+/** @typedef {{ passages: PassageRecord[], has_earlier: boolean, has_later: boolean }} ConversationPage */
+/** @typedef {{ before?: string, after?: string, around?: string, limit?: string }} ConversationQuery keys of chunks as text; at most one of the first three */
+
 /** @typedef {{ keys: Key[], question: string | null }} Deletion */
 /** @typedef {{ id: number, history: number[] }} TokenDetails */
 
@@ -166,6 +174,7 @@
  * @property {boolean} is_wish
  * @property {boolean} is_living
  * @property {boolean} is_buried
+ * @property {string} window the id of the window that wrote it, empty if none did
  */
 
 /** @typedef {{ version: number, time: string | null, origin: string, command: string, document: string }} NotesRecord */

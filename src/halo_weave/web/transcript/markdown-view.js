@@ -1,24 +1,47 @@
 // A chunk's Markdown in place of its bare text, with code that can be copied.
 
 /** @import { Part } from "../shared/part.js" */
-/** @import { Chunk } from "../shared/window-model.js" */
+/** @import { Said } from "./conversation.js" */
 import { copyText } from "../shared/clipboard.js";
 import { element } from "../shared/element.js";
 import { underline } from "./looked-at.js";
-import { rendered } from "./rendering.js";
+import { rendered, renderedBefore } from "./rendering.js";
 
 const COPIED_MS = 1500;
 
 /**
  * Show the chunk's Markdown once the server has rendered it.
  * @param {Element} view
- * @param {Chunk} chunk
+ * @param {Said} chunk
  * @param {Part} owner
  */
 export async function showRendered(view, chunk, owner) {
-  if (view.querySelector(".rendered") || chunk.marks.tool) return;
+  if (isShown(view) || chunk.marks.tool) return;
   const html = await rendered(chunk.text);
-  if (html === null || !view.isConnected || view.querySelector(".rendered")) return;
+  if (html !== null && view.isConnected && !isShown(view)) insert(view, chunk, html, owner);
+}
+
+/**
+ * The same at once, if the server has rendered it before.
+ * @param {Element} view
+ * @param {Said} chunk
+ * @param {Part} owner
+ */
+export function showRenderedBefore(view, chunk, owner) {
+  const html = renderedBefore(chunk.text);
+  if (html !== undefined && !isShown(view) && !chunk.marks.tool) insert(view, chunk, html, owner);
+}
+
+/** @param {Element} view */
+const isShown = (view) => view.querySelector(".rendered") !== null;
+
+/**
+ * @param {Element} view
+ * @param {Said} chunk
+ * @param {string} html
+ * @param {Part} owner
+ */
+function insert(view, chunk, html, owner) {
   const made = element("div", { className: "rendered" });
   made.innerHTML = html; // sanitised by the server, and the page allows no script but its own
   underline(made, chunk);

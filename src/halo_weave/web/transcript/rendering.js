@@ -29,6 +29,12 @@ export function rendered(text) {
   });
 }
 
+/**
+ * The HTML of a text that was rendered before, if it is still known.
+ * @param {string} text
+ */
+export const renderedBefore = (text) => cache.get(text);
+
 async function ask() {
   const asked = waiting;
   waiting = new Map();
