@@ -107,6 +107,24 @@ def test_a_passage_out_of_context_says_why_and_can_be_brought_back(echo_server: 
         expect(first).not_to_have_class(re.compile(r"\bout\b"))
 
 
+def test_a_deleted_passage_is_gone_and_back_in_its_place_when_that_is_undone(
+    echo_server: Process, browser: Browser
+) -> None:
+    """Also if it was out of context, so that the page has to ask for it."""
+    window = new_window(echo_server, "undone", **SMALL)
+    with visiting(browser, echo_server.address) as visitor:
+        tab = visitor.open(window)
+        chat_until_things_left(tab)
+        everything = tab.words()
+        expect(tab.chunks.first).to_have_class(re.compile(r"\bout\b"))
+        tab.do(tab.chunks.first, "Delete")
+        expect(tab.turns.filter(has_text=sentence_about(THINGS[0]))).to_have_count(0)
+        assert tab.words() == everything[2:]
+        tab.toasts.get_by_role("button", name="Undo").click()
+        expect(tab.turns).to_have_count(len(everything))
+        assert tab.words() == everything
+
+
 def test_the_weave_view_shows_the_context_alone(echo_server: Process, browser: Browser) -> None:
     window = new_window(echo_server, "woven", **SMALL)
     with visiting(browser, echo_server.address) as visitor:
