@@ -120,6 +120,10 @@ class Tab:
         )
         return texts
 
+    def out_of_context(self) -> list[str]:
+        """Return the texts that the page marks as out of the model's context."""
+        return self.page.locator(".chunk.out > .words").all_text_contents()
+
     def set_view(self, name: str) -> None:
         self.page.get_by_role("button", name=name, exact=True).click()
 

@@ -115,7 +115,7 @@ def test_from_an_import(browser: Browser, tmp_path: Path) -> None:
                 assert_harmless(tab, "dialog")
             tab.page.get_by_role("combobox").first.fill(WORDS[0])
             expect(tab.hits.first).to_contain_text(WORDS[0])
-            tab.page.keyboard.press("Enter")
+            tab.dialog.get_by_role("button", name="Bring back and pin").click()
             expect(tab.chunks.first).to_be_visible()
             assert_harmless(tab)
 

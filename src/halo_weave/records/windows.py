@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from halo_weave.errors import InputError
-from halo_weave.records.chunks import ChunkKey, require_aware, require_whole_characters
+from halo_weave.records.chunks import ChunkKey, Stored, require_aware, require_whole_characters
+
+WINDOW = "window"
+"""The metadata entry of a chunk that names the window that wrote it."""
 
 _LARGEST_VERSION = 2**63 - 1
 _BRIGHTNESS_TYPE = "<f4"
@@ -102,6 +105,13 @@ class TimelineEntry(NamedTuple):
     previous: int
     time: datetime
     payload: bytes
+
+
+class ChunkPage(NamedTuple):
+    """Some of a window's own chunks in order; `has_more` if others follow in the direction of the request."""
+
+    chunks: list[Stored]
+    has_more: bool
 
 
 class JournalEntry(NamedTuple):

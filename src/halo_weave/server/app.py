@@ -12,6 +12,7 @@ from starlette.types import ASGIApp
 from halo_weave.engine.server_connection import is_loopback
 from halo_weave.server.api import (
     chunks,
+    conversation,
     health,
     heat,
     memory,
@@ -32,7 +33,7 @@ from halo_weave.server.live.websocket import Sockets
 from halo_weave.server.mcp.http import McpOverHttp
 from halo_weave.server.runtime.program import Program
 
-_CHAT = [*windows.ENDPOINTS, *chunks.ENDPOINTS, *heat.ENDPOINTS, *timeline.ENDPOINTS]
+_CHAT = [*windows.ENDPOINTS, *chunks.ENDPOINTS, *conversation.ENDPOINTS, *heat.ENDPOINTS, *timeline.ENDPOINTS]
 _MEMORY = [*memory.ENDPOINTS, *notes.ENDPOINTS, *tree.ENDPOINTS, *settings.ENDPOINTS, *presets.ENDPOINTS]
 _HEALTH = [*memory.STATUS_ENDPOINTS, *health.ENDPOINTS]
 ENDPOINTS = [*_CHAT, *_MEMORY, *memory.RENDERING_ENDPOINTS, *transfer.ENDPOINTS, *_HEALTH]

@@ -48,6 +48,8 @@ class LiveChunk:
     """The circumstances of a return for a message; None once the window was reloaded."""
     marks: Mapping[str, Any] = field(default_factory=dict)
     """Metadata other than the window and the model, such as how a reply ended."""
+    window: str = ""
+    """The id of the window that wrote the chunk; empty if none did, as with imported text."""
 
     @property
     def turn(self) -> TurnKey:

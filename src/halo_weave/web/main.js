@@ -20,6 +20,7 @@ import "./windows/windows.js";
 import { programApi } from "./shared/api.js";
 import { app } from "./shared/app.js";
 import { find } from "./shared/element.js";
+import { linkedPlace } from "./start/links.js";
 import { untilStarted } from "./start/starting.js";
 
 // A window can be created once the model is available.
@@ -30,8 +31,9 @@ async function firstWindow() {
 
 async function openFirst() {
   const windows = await programApi.windows();
-  const last = localStorage.getItem("halo-window");
-  const known = windows.find(({ id }) => id === last) ?? windows.find((one) => !one.is_private) ?? windows[0];
+  const wanted = [linkedPlace()?.windowId, localStorage.getItem("halo-window")];
+  const linked = wanted.map((id) => windows.find((one) => one.id === id)).find(Boolean);
+  const known = linked ?? windows.find((one) => !one.is_private) ?? windows[0];
   app.open((known ?? (await firstWindow())).id);
 }
 

@@ -22,12 +22,12 @@ from halo_weave.errors import (
     StoreTooNew,
     StoreUnavailable,
 )
-from halo_weave.memory.sqlite import database, indexed_texts, migrating
+from halo_weave.memory.sqlite import database, indexed_texts, migrating, window_chunks
 from halo_weave.memory.sqlite.errors import store_error
 from halo_weave.memory.sqlite.rows import checksum
 from halo_weave.memory.sqlite.schema import MIGRATIONS
 from halo_weave.memory.sqlite.store import SqliteStore
-from halo_weave.records.chunks import Stored
+from halo_weave.records.chunks import ChunkKey, Stored
 from support.made_up_chunks import TIME, text_chunk, written_texts, written_turn
 
 NOBODY = 65534
@@ -80,6 +80,7 @@ def without_token_keys(connection: sqlite3.Connection) -> None:
     for trigger in ("token_keys_of_changed_chunk", "token_keys_of_removed_chunk"):
         connection.execute(f"DROP TRIGGER IF EXISTS {trigger}")
     connection.execute("DROP TABLE IF EXISTS token_keys")
+    connection.execute("DROP INDEX IF EXISTS chunks_by_window")
 
 
 def without_totals(connection: sqlite3.Connection) -> None:
@@ -668,3 +669,20 @@ def test_words_of_the_index_take_no_second_copy_of_the_text(path: Path) -> None:
     with raw(path) as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     assert "words_content" not in tables
+
+
+def test_a_windows_own_chunks_are_found_by_an_index(path: Path) -> None:
+    """Not by reading the memory, which grows without limit."""
+    SqliteStore(path).close()
+    key = ChunkKey(5, 0, "user")
+    queries: list[str] = []
+    with closing(sqlite3.connect(path)) as connection:
+        connection.set_trace_callback(queries.append)
+        window_chunks.preceding(connection, "w", None, 1, 1)
+        window_chunks.preceding(connection, "w", key, 1, 1)
+        window_chunks.following(connection, "w", key, 1, 1)
+        connection.set_trace_callback(None)
+        plans = [connection.execute(f"EXPLAIN QUERY PLAN {query}").fetchall() for query in queries]
+    assert len(plans) == 3
+    for [(*_, step)] in plans:
+        assert step.startswith("SEARCH chunks USING INDEX chunks_by_window (<expr>=?"), step

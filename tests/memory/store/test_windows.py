@@ -15,12 +15,13 @@ from halo_weave.records.windows import (
     BurialGap,
     BurialPlace,
     BurialRecord,
+    ChunkPage,
     JournalEntry,
     TimelineEntry,
     WindowOutline,
     WindowRecord,
 )
-from support.made_up_chunks import TIME, written_turn
+from support.made_up_chunks import TIME, made_up_chunk, written_turn
 from support.store_factories import StoreFactory
 
 WINDOW = WindowRecord("w-1", "Größe", b"\0state\xff", 0, TIME)
@@ -347,3 +348,60 @@ def test_a_journal_entry_replaces_those_of_its_turn_alone(open_again: StoreFacto
     entries = [JournalEntry(2, b"c"), JournalEntry(1, b"d"), JournalEntry(0, b"e")]
     assert open_again().journal("w-1") == entries
     assert open_again().journal("w-2") == []
+
+
+def own_turns(store: Store, *windows: str) -> dict[str, list[ChunkKey]]:
+    """Write one turn of two chunks in each of these windows, in this order."""
+    keys: dict[str, list[ChunkKey]] = {}
+    for window in windows:
+        reservation = store.reserve(10)
+        start = reservation.position_start
+        chunks = [
+            made_up_chunk(reservation.turn_user, index, first=start + 5 * index, metadata={"window": window})
+            for index in range(2)
+        ]
+        store.write_chunks(chunks)
+        keys.setdefault(window, []).extend(chunk.key for chunk in chunks)
+    return keys
+
+
+def page_keys(page: ChunkPage) -> list[ChunkKey]:
+    return [stored.chunk.key for stored in page.chunks]
+
+
+def test_a_windows_own_chunks_are_read_page_by_page_in_both_directions(store: Store) -> None:
+    keys = own_turns(store, "a", "b", "a", "a", "b")["a"]
+    newest = store.chunks_of_window("a", limit=4, most_bytes=10_000)
+    assert (page_keys(newest), newest.has_more) == (keys[2:], True)
+    oldest = store.chunks_of_window("a", before=keys[2], limit=4, most_bytes=10_000)
+    assert (page_keys(oldest), oldest.has_more) == (keys[:2], False)
+    later = store.chunks_of_window("a", after=keys[0], limit=3, most_bytes=10_000)
+    assert (page_keys(later), later.has_more) == (keys[1:4], True)
+    last = store.chunks_of_window("a", after=keys[3], limit=2, most_bytes=10_000)
+    assert (page_keys(last), last.has_more) == (keys[4:], False)
+    assert store.chunks_of_window("nobody", limit=4, most_bytes=10_000) == ChunkPage([], has_more=False)
+
+
+def test_a_page_of_a_window_is_bounded_by_bytes_but_never_empty(store: Store) -> None:
+    keys = own_turns(store, "a", "a")["a"]
+    page = store.chunks_of_window("a", limit=10, most_bytes=1)
+    assert (page_keys(page), page.has_more) == (keys[-1:], True)
+
+
+def test_a_windows_own_chunks_are_without_deleted_and_merged_ones(store: Store) -> None:
+    keys = own_turns(store, "a", "a", "a")["a"]
+    store.delete(keys[:2], "test")
+    store.merge(keys[2], keys[3], "test")
+    page = store.chunks_of_window("a", limit=10, most_bytes=10_000)
+    assert page_keys(page) == [keys[2], *keys[4:]]
+    store.undelete(keys[:1], "test")
+    assert page_keys(store.chunks_of_window("a", before=keys[2], limit=10, most_bytes=10_000)) == keys[:1]
+
+
+def test_chunks_whose_metadata_name_no_window_belong_to_none(store: Store) -> None:
+    start = store.reserve(20)
+    for index, metadata in enumerate([None, {}, {"window": 7}, {"window": ["a"]}]):
+        first = start.position_start + 5 * index
+        store.write_chunks([made_up_chunk(start.turn_user, index, first=first, metadata=metadata)])
+    for window in ("a", "7", "", '["a"]'):
+        assert store.chunks_of_window(window, limit=10, most_bytes=10_000).chunks == []

@@ -41,6 +41,7 @@ def test_all_endpoints_answer_as_described(tmp_path: Path) -> None:
         card = one.get(f"{base}/tokens/{first}/0")
         assert card["text"] == state["chunks"][0]["pieces"][0]
         assert one.get("/api/turns/1")[0]["text"] == "A question about pelicans"
+        assert one.get(f"{base}/conversation")["passages"][0]["text"] == "A question about pelicans"
         found = one.get(f"/api/search?q=pelicans&role=user&since=2020-01-01T00:00:00Z&window={window}")
         assert found[0]["is_living"]
         assert one.post("/api/render", {"texts": ["*hi*"]})["html"] == ['<p dir="auto"><em>hi</em></p>\n']

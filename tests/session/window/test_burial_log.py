@@ -62,6 +62,9 @@ def assert_same(graves: BurialLog, model: Model, living: list[int]) -> None:
     assert graves.page(None, CHUNKS) == in_order
     bounds = [-1, *living, 10**9]
     assert graves.gaps(living, keys=3) == [model.gap(*pair) for pair in pairwise(bounds)]
+    if not model.burial_log.keys() & model.deleted:  # the log learns of a deletion when the chunk leaves it
+        tokens = sum(model.chunks[key].token_count for key in model.burial_log)
+        assert graves.totals() == (len(model.burial_log), tokens)
 
 
 def saved(memory: Memory, record: WindowRecord, graves: BurialLog) -> WindowRecord:

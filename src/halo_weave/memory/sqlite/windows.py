@@ -7,7 +7,7 @@ from typing import Any
 from halo_weave.errors import StoreConflict, StoreDamaged
 from halo_weave.memory.sqlite import burials as sqlite_burials
 from halo_weave.memory.sqlite import timeline as sqlite_timeline
-from halo_weave.memory.sqlite import window_places
+from halo_weave.memory.sqlite import window_chunks, window_places
 from halo_weave.memory.sqlite.database import Database
 from halo_weave.memory.sqlite.repair.indexes import indexes_made_again
 from halo_weave.memory.sqlite.repair.texts import any_text, printable
@@ -26,6 +26,7 @@ from halo_weave.records.windows import (
     BurialGap,
     BurialPlace,
     BurialRecord,
+    ChunkPage,
     JournalEntry,
     TimelineEntry,
     WindowOutline,
@@ -124,6 +125,20 @@ class SqliteWindows:
     ) -> list[TimelineEntry]:
         with self._database.reading() as connection:
             return sqlite_timeline.page(connection, window_id, before, after, limit)
+
+    def chunks_of_window(
+        self,
+        window_id: str,
+        *,
+        before: ChunkKey | None = None,
+        after: ChunkKey | None = None,
+        limit: int,
+        most_bytes: int,
+    ) -> ChunkPage:
+        with self._database.reading() as connection:
+            if after is not None:
+                return window_chunks.following(connection, window_id, after, limit, most_bytes)
+            return window_chunks.preceding(connection, window_id, before, limit, most_bytes)
 
     def journal_append(self, window_id: str, turn: int, payload: bytes) -> None:
         with self._database.writing(durable=False) as connection:

@@ -11,6 +11,7 @@ from halo_weave.records.windows import (
     BurialGap,
     BurialPlace,
     BurialRecord,
+    ChunkPage,
     JournalEntry,
     TimelineEntry,
     WindowOutline,
@@ -93,6 +94,23 @@ class WindowStore(Protocol):
 
         Ends early where an entry is missing, because a repair set it aside: older entries no longer lead to the newer
         ones.
+        """
+        ...
+
+    def chunks_of_window(
+        self,
+        window_id: str,
+        *,
+        before: ChunkKey | None = None,
+        after: ChunkKey | None = None,
+        limit: int,
+        most_bytes: int,
+    ) -> ChunkPage:
+        """Return chunks that the window wrote, in order of turn and index, without deleted and merged ones.
+
+        The last ones before `before`, or the first ones after `after`; without either, the newest. At most `limit`, and
+        no more than fit into `most_bytes` of text, but at least one. Neither key has to exist. The cost does not depend
+        on the size of the memory.
         """
         ...
 

@@ -18,6 +18,7 @@ from halo_weave.server.rendering.blocks import Block, joined
 from halo_weave.server.runtime.jobs import Job, JobHandle
 from halo_weave.server.runtime.program import Program
 from halo_weave.session.window.chunk_json import key_to_json, stored_chunk_to_json
+from halo_weave.session.window.reviving import window_of
 from halo_weave.session.window.window_state import Key
 
 _MOST_RENDERED_CHARACTERS = 2_000_000
@@ -35,7 +36,8 @@ class SearchQuery(msgspec.Struct):
 
 
 class Found(msgspec.Struct):
-    """Ranks start at 1; a rank is None if the search by meaning or by words did not find the chunk."""
+    """Ranks start at 1; a rank is None if the search by meaning or by words did not find the chunk. `window` is the id
+    of the window that wrote it, empty if none did."""
 
     key: Key
     time: datetime
@@ -50,6 +52,7 @@ class Found(msgspec.Struct):
     is_wish: bool
     is_living: bool
     is_buried: bool
+    window: str
 
 
 class StoredChunk(msgspec.Struct):
@@ -106,6 +109,7 @@ def _search(call: Call) -> list[Found]:
             is_wish=hit.is_wish,
             is_living=hit.chunk.key in living,
             is_buried=hit.chunk.key in buried,
+            window=window_of(hit.chunk),
         )
         for hit in hits
     ]

@@ -9,7 +9,7 @@ from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import AuditEntry, ChunkKey
 from halo_weave.session.window.audit_cursor import AuditCursor
 from halo_weave.session.window.deleting import SUPERSEDED
-from halo_weave.session.window.reviving import WINDOW
+from halo_weave.session.window.reviving import window_of
 
 
 class DeletionMark(NamedTuple):
@@ -47,5 +47,4 @@ class Deletions:
 
     def _writer(self, key: ChunkKey) -> str | None:
         stored = self._memory.chunk(key)
-        window_id = None if stored is None else (stored.chunk.metadata or {}).get(WINDOW)
-        return window_id if isinstance(window_id, str) else None
+        return None if stored is None else window_of(stored.chunk) or None

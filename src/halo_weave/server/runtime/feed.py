@@ -19,7 +19,7 @@ from halo_weave.server.http_errors import Behind
 from halo_weave.server.runtime.loop_notifier import LoopNotifier
 from halo_weave.server.runtime.turn_queue import TurnQueue
 from halo_weave.session.turn.turn_state import Figures
-from halo_weave.session.window.context_usage import context_usage
+from halo_weave.session.window.context_usage import context_counts, context_usage
 from halo_weave.session.window.events import Event, Kind
 from halo_weave.session.window.window import Window
 from halo_weave.session.window.window_state import WindowState, window_state
@@ -28,6 +28,8 @@ HISTORY = 64
 _CHANGING: frozenset[Kind] = frozenset(
     ("deleted", "undeleted", "merged", "message", "written", "tool", "reply", "edited", "reloaded")
 )
+_COUNTED: frozenset[Kind] = _CHANGING - {"reloaded"} | {"resurrected", "buried", "pinned", "unpinned"}
+"""After these, tabs are told how full the context is, so that every count on the page is of the same moment."""
 
 
 class _Glance(NamedTuple):
@@ -101,6 +103,8 @@ class Feed:
             self._figures = {name: event.data[name] for name in Figures.__struct_fields__}
         elif event.kind == "closed":
             self.is_closed = True
+        elif event.kind in _COUNTED:
+            self.window.log.tell("stats", **context_counts(self.window))
         self.notifier.wake()
 
     def _living_places(self) -> dict[ChunkKey, tuple[int, int]]:

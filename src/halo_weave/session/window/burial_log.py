@@ -3,12 +3,18 @@
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
+from typing import NamedTuple
 
 from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import ChunkKey
 from halo_weave.records.windows import BurialGap, BurialPlace, BurialRecord
 
 _PAGE = 1000
+
+
+class BurialTotals(NamedTuple):
+    chunks: int
+    tokens: int
 
 
 class BurialLog(Mapping[ChunkKey, BurialRecord]):
@@ -23,6 +29,8 @@ class BurialLog(Mapping[ChunkKey, BurialRecord]):
         self._lock = lock
         self._changed: dict[ChunkKey, BurialRecord | None] = {}
         """None for a chunk that is no longer buried."""
+        self._totals: BurialTotals | None = None
+        """None if they have to be counted again."""
 
     def __getitem__(self, key: ChunkKey) -> BurialRecord:
         return self.among([key])[key]
@@ -39,6 +47,14 @@ class BurialLog(Mapping[ChunkKey, BurialRecord]):
             saved = self._memory.window_store.burials_by_keys(self._window_id, self._changed)
             added = sum(burial is not None for burial in self._changed.values())
             return self._memory.window_store.count_burials(self._window_id) - len(saved) + added
+
+    def totals(self) -> BurialTotals:
+        """Without chunks that were deleted or merged away since. Counted once, then kept up to date."""
+        with self._lock:
+            if self._totals is None:
+                (everything,) = self.gaps(())
+                self._totals = BurialTotals(*((everything.chunks, everything.tokens) if everything else (0, 0)))
+            return self._totals
 
     def among(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, BurialRecord]:
         """The burials of those chunks that are buried."""
@@ -80,6 +96,8 @@ class BurialLog(Mapping[ChunkKey, BurialRecord]):
 
     def bury(self, burial: BurialRecord) -> None:
         with self._lock:
+            if self._totals is not None and not self.among([burial.key]):
+                self._count([burial.key], 1)
             self._changed[burial.key] = burial
 
     def exhume(self, keys: Iterable[ChunkKey]) -> dict[ChunkKey, BurialRecord]:
@@ -87,6 +105,7 @@ class BurialLog(Mapping[ChunkKey, BurialRecord]):
         with self._lock:
             found = self.among(keys)
             self._changed.update(dict.fromkeys(found))
+            self._count(found, -1)
         return found
 
     def unsaved(self) -> tuple[list[BurialRecord], list[ChunkKey]]:
@@ -96,6 +115,24 @@ class BurialLog(Mapping[ChunkKey, BurialRecord]):
 
     def note_saved(self) -> None:
         self._changed.clear()
+
+    def discard_unsaved(self) -> None:
+        with self._lock:
+            self._changed.clear()
+            self._totals = None
+
+    def _count(self, keys: Iterable[ChunkKey], sign: int) -> None:
+        """Add or subtract chunks. Those that were deleted or merged meanwhile may or may not be in the totals."""
+        if self._totals is None:
+            return
+        asked = list(keys)
+        stored = self._memory.chunks_by_keys(asked)
+        if len(stored) < len(asked) or any(entry.chunk.deleted for entry in stored.values()):
+            self._totals = None
+            return
+        chunks, tokens = self._totals
+        found = sum(entry.chunk.token_count for entry in stored.values())
+        self._totals = BurialTotals(chunks + sign * len(asked), tokens + sign * found)
 
     def _alone(self, burial: BurialRecord, keys: int) -> BurialGap | None:
         stored = self._memory.chunk(burial.key)

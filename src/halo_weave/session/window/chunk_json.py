@@ -21,6 +21,7 @@ def chunk_to_json(chunk: LiveChunk) -> dict[str, Any]:
         "peak": round(chunk.peak),
         "is_pinned": chunk.is_pinned,
         "is_foreign": chunk.is_foreign,
+        "window": chunk.window,
         "returned": chunk.returned,
         "looked_at": list(chunk.looked_at),
         "marks": dict(chunk.marks),

@@ -9,7 +9,7 @@ from halo_weave.records.chunks import Action, AuditEntry, Chunk, ChunkKey
 from halo_weave.records.windows import BurialRecord
 from halo_weave.session.window.chunk_json import chunk_to_json, key_to_json
 from halo_weave.session.window.reloading import bring_up_to_date
-from halo_weave.session.window.reviving import WINDOW
+from halo_weave.session.window.reviving import window_of
 from halo_weave.session.window.timeline import DELETED_ELSEWHERE, MERGED
 from halo_weave.session.window.window import Window
 from halo_weave.weave.context import LiveChunk
@@ -93,7 +93,7 @@ def _take_back(window: Window, keys: Collection[ChunkKey]) -> None:
     own = [
         entry.chunk
         for key, entry in stored.items()
-        if not entry.chunk.deleted and (entry.chunk.metadata or {}).get(WINDOW) == window.id and key not in life.context
+        if not entry.chunk.deleted and window_of(entry.chunk) == window.id and key not in life.context
     ]
     with life.lock:
         buried = life.burial_log.among(chunk.key for chunk in own)

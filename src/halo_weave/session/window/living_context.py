@@ -70,7 +70,7 @@ class LivingContext:
         """Replace the living chunks with these, and discard unsaved changes to the burials."""
         with self.lock:
             self.context, self._current = Context(chunks), current
-            self.burial_log.note_saved()
+            self.burial_log.discard_unsaved()
 
     @property
     def current(self) -> frozenset[TurnKey]:

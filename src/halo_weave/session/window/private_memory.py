@@ -44,7 +44,7 @@ class PrivateMemory(Memory):
         stats = shared.stats()
         self._next_turn = stats.next_turn + _TURNS_APART
         self._next_position = stats.next_position + _POSITIONS_APART
-        self._window_store = PrivateWindowStore(shared.window_store, self.chunks_by_keys)
+        self._window_store = PrivateWindowStore(shared.window_store, self._own, self.chunks_by_keys)
 
     @property
     def window_store(self) -> WindowStore:
@@ -151,6 +151,10 @@ class PrivateMemory(Memory):
 
     def audit(self, after: int) -> list[AuditEntry]:
         return self._shared.audit(after)
+
+    def _own(self) -> list[Stored]:
+        with self._lock:
+            return list(self._chunks.values())
 
     def _own_of(self, turns: Iterable[int]) -> list[Stored]:
         wanted = set(turns)

@@ -5,7 +5,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import nlargest
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import msgspec
 
@@ -16,6 +16,7 @@ from halo_weave.records.windows import (
     BurialGap,
     BurialPlace,
     BurialRecord,
+    ChunkPage,
     JournalEntry,
     TimelineEntry,
     WindowOutline,
@@ -29,9 +30,13 @@ class PrivateWindowStore:
     """The store of one window, whose id every call names. `windows` also lists those of the shared store."""
 
     def __init__(
-        self, shared: WindowStore, chunks_by_keys: Callable[[Iterable[ChunkKey]], dict[ChunkKey, Stored]]
+        self,
+        shared: WindowStore,
+        own_chunks: Callable[[], list[Stored]],
+        chunks_by_keys: Callable[[Iterable[ChunkKey]], dict[ChunkKey, Stored]],
     ) -> None:
         self._shared = shared
+        self._own_chunks = own_chunks
         self._chunks_by_keys = chunks_by_keys
         self._record: WindowRecord | None = None
         self._burials: dict[ChunkKey, BurialRecord] = {}
@@ -105,6 +110,21 @@ class PrivateWindowStore:
         bounds = [-1, *positions, None]
         return [_gap(lying, chunks, start, end, keys) for start, end in pairwise(bounds)]
 
+    def chunks_of_window(
+        self,
+        window_id: str,
+        *,
+        before: ChunkKey | None = None,
+        after: ChunkKey | None = None,
+        limit: int,
+        most_bytes: int,
+    ) -> ChunkPage:
+        said = sorted((one for one in self._own_chunks() if not one.chunk.deleted), key=lambda one: one.chunk.key)
+        if after is not None:
+            return _page([one for one in said if one.chunk.key > after], limit, most_bytes)
+        page = _page([one for one in said[::-1] if before is None or one.chunk.key < before], limit, most_bytes)
+        return page._replace(chunks=page.chunks[::-1])
+
     def timeline(
         self, window_id: str, *, before: int | None = None, after: int = 0, limit: int = 1000
     ) -> list[TimelineEntry]:
@@ -140,6 +160,12 @@ class PrivateWindowStore:
     @property
     def _newest_change(self) -> int:
         return self._timeline[-1].number if self._timeline else 0
+
+
+def _page(chunks: Sequence[Stored], limit: int, most_bytes: int) -> ChunkPage:
+    sizes = accumulate(len(one.chunk.text.encode()) for one in chunks)
+    fitting = sum(number < limit and (number == 0 or size <= most_bytes) for number, size in enumerate(sizes))
+    return ChunkPage(list(chunks[:fitting]), has_more=fitting < len(chunks))
 
 
 def _gap(

@@ -9,12 +9,13 @@ from halo_weave.errors import EngineError, InputError
 from halo_weave.memory.memory import Memory
 from halo_weave.records.chunks import Chunk, ChunkKey
 from halo_weave.records.tokens import Token
+from halo_weave.records.windows import WINDOW
 from halo_weave.weave.brightness.protocol import Scorer, State
 from halo_weave.weave.context import LiveChunk
 from halo_weave.weave.living import ANCHOR
 
-MODEL, WINDOW = "model", "window"
-"""The metadata entries that name the model whose tokens the chunk has, and the window that wrote it."""
+MODEL = "model"
+"""The metadata entry that names the model whose tokens the chunk has."""
 
 TOOL = "tool"
 """The metadata entry that marks a tool result and describes the call."""
@@ -79,6 +80,7 @@ class Reviver:
             is_foreign=is_foreign,
             is_pinned=is_pinned,
             marks=self.trusted_marks(chunk),
+            window=window_of(chunk),
         )
 
     def trusted_marks(self, chunk: Chunk) -> dict[str, object]:
@@ -113,6 +115,12 @@ class Reviver:
 def metadata_of(window_id: str, model: str, marks: Mapping[str, object]) -> dict[str, object]:
     """The metadata of a chunk that a window writes."""
     return {WINDOW: window_id, MODEL: model, **marks}
+
+
+def window_of(chunk: Chunk) -> str:
+    """The id of the window that wrote the chunk; empty if none did, as with imported text."""
+    writer = (chunk.metadata or {}).get(WINDOW)
+    return writer if isinstance(writer, str) else ""
 
 
 def marks_of(chunk: Chunk) -> dict[str, object]:

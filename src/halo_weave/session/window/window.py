@@ -184,9 +184,9 @@ class Window:
 
     @property
     def tokens(self) -> int:
-        """All tokens that the model would see, with frames and system prompt."""
+        """All tokens that the model would see, with frames, system prompt and the reply under way."""
         with self.life.lock:
-            return self.life.size()
+            return self.life.size() + len(self._writing)
 
     @property
     def writing(self) -> Sequence[Token]:

@@ -25,7 +25,8 @@ class Key(msgspec.Struct):
 
 class ChunkShape(msgspec.Struct):
     """A living chunk; `pieces` and `brightness` have an entry per token. `returned` is why it returned, and `looked_at`
-    are the words that the message looked at for which it did, as ranges of characters."""
+    are the words that the message looked at for which it did, as ranges of characters. `window` is the id of the window
+    that wrote it, empty if none did."""
 
     key: Key
     position: str
@@ -35,6 +36,7 @@ class ChunkShape(msgspec.Struct):
     peak: int
     is_pinned: bool
     is_foreign: bool
+    window: str
     returned: str
     looked_at: list[tuple[int, int]]
     marks: dict[str, Any]
@@ -81,6 +83,7 @@ class WindowState(msgspec.Struct):
     writing: list[str]
     writing_turn: str | None
     buried: int
+    buried_tokens: int
     tokens: int
     budget: int
     usable: int
@@ -120,7 +123,8 @@ def window_state(
             chunks=[_chunk_shape(chunk) for chunk in window.life.context],
             writing=[token.text for token in window.writing],
             writing_turn=text_of_number(newest.turn_assistant) if window.writing and newest else None,
-            buried=len(window.life.burial_log),
+            buried=usage["buried"],
+            buried_tokens=usage["buried_tokens"],
             usable=window.usable_tokens,
             messages=window.messages,
             overrides=dict(window.overrides),

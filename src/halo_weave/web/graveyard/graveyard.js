@@ -42,6 +42,7 @@ export class Graveyard extends Part {
     this.replaceChildren(heading, element("p", { className: "quiet meaning", textContent: MEANING }), this.#filter, this.#scopeRow, this.#list, this.#note, this.#more);
     this.follow(app.model, ["chunks", "undeleted"], this.settled(300, () => this.#refresh()));
     this.follow(app.model, "reset", () => this.#reset());
+    this.follow(app.model, ["reset", "meta"], () => this.#count());
     this.follow(app, "names", () => this.#forgetViews());
     this.follow(app, "graveyard-scope", (scope) => this.#show(scope));
     this.follow(app, "graveyard", (isShown) => isShown && this.#isStale && this.#refresh());
@@ -71,15 +72,11 @@ export class Graveyard extends Part {
     this.#graves = [];
     this.#isComplete = false;
     this.#fill();
-    this.#count();
   }
 
-  async #count() {
-    const gaps = await app.api.gaps().catch(() => null);
-    if (!gaps) return;
-    /** @param {"chunks" | "tokens"} name */
-    const sum = (name) => gaps.reduce((total, gap) => total + gap[name], 0);
-    this.#counts.textContent = `${plural(sum("chunks"), "chunk")} · ${count(sum("tokens"))} tokens`;
+  #count() {
+    const { info } = app.model;
+    if (info) this.#counts.textContent = `${plural(info.buried, "chunk")} · ${count(info.buried_tokens)} tokens`;
   }
 
   // Load until enough is there that matches the filter.

@@ -25,23 +25,26 @@ export class HitPane extends Part {
     this.replaceChildren(text, element("div", { className: "hit-foot" }, why(hit), this.#actions(hit)));
   }
 
-  // What Enter does: show the text where it stands.
+  // What Enter does: go to the message, here or in its own window; imported text is shown here. Looking changes nothing.
   look() {
     const hit = this.#hit;
     if (!hit) return;
-    if (hit.is_living) {
-      this.#end();
-      app.jumpTo(keyText(hit.key));
-    } else if (hit.is_buried) this.#showGrave(hit);
-    else this.#showExchange(hit);
+    if (!hasPlace(hit)) {
+      this.#showExchange(hit);
+      return;
+    }
+    this.#end();
+    if (hit.is_living) app.jumpTo(keyText(hit.key));
+    else app.goTo(hit.window, keyText(hit.key));
   }
 
   /** @param {Hit} hit */
   #actions(hit) {
-    const label = hit.is_living ? "Go to message" : hit.is_buried ? "Show in graveyard" : "Show exchange";
-    const main = element("button", { className: "primary small", textContent: `${label} ↵`, onclick: () => this.look(), "aria-label": label });
-    const actions = element("span", { className: "row" }, main);
-    if (!hit.is_living) actions.prepend(element("button", { className: "outlined small", textContent: "Bring back and pin", onclick: () => this.#bringBack(hit) }));
+    const actions = element("span", { className: "row" });
+    if (hit.is_buried && !hit.is_living) actions.append(element("button", { className: "outlined small", textContent: "Show in graveyard", onclick: () => this.#showGrave(hit) }));
+    if (!hit.is_living) actions.append(element("button", { className: "outlined small", textContent: "Bring back and pin", onclick: () => this.#bringBack(hit) }));
+    const label = hasPlace(hit) ? "Go to message" : "Show exchange";
+    actions.append(element("button", { className: "primary small", textContent: `${label} ↵`, "aria-label": label, onclick: () => this.look() }));
     return actions;
   }
 
@@ -70,6 +73,12 @@ export class HitPane extends Part {
     this.send("done");
   }
 }
+
+/**
+ * Whether it stands in a conversation that can be shown. Imported text does not.
+ * @param {Hit} hit
+ */
+const hasPlace = ({ is_living: isLiving, window }) => isLiving || app.program.windows.some(({ id }) => id === window);
 
 /**
  * The text, with the words underlined that the reader looks at.

@@ -316,6 +316,12 @@ export function windowApi(id, seen) {
      */
     heat: (by) => get(`${base}/heat?by=${by}`),
 
+    /**
+     * @param {Records.ConversationQuery} place
+     * @returns {Promise<Records.ConversationPage>}
+     */
+    conversation: (place) => get(`${base}/conversation${query(place)}`),
+
     /** @returns {Promise<Records.Gap[]>} */
     gaps: () => get(`${base}/gaps`),
 

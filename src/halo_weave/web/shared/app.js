@@ -111,6 +111,19 @@ class App extends Emitter {
     this.emit("jump", key);
   }
 
+  /**
+   * Scroll to a chunk in the window that wrote it.
+   * @param {string} windowId
+   * @param {string} key as text
+   */
+  async goTo(windowId, key) {
+    if (windowId !== this.#windowId) {
+      this.open(windowId);
+      await this.model.next("reset");
+    }
+    if (windowId === this.#windowId) this.jumpTo(key);
+  }
+
   /** @param {boolean} isLost */
   #setLost(isLost) {
     this.#isLost = isLost;

@@ -1,7 +1,7 @@
 // Every event of the page: its name, and the type of its detail (undefined if it has none). Types only; nothing runs.
 
 /** @import { ContextChange, Grave, Job, Key, ProgramNews, Role, Status, WindowEntry, WindowNews } from "./records.js" */
-/** @import { Chunk } from "./window-model.js" */
+/** @import { Chunk, Departure } from "./window-model.js" */
 
 /** @typedef {"read" | "weave"} View */
 /** @typedef {{ chunk: Chunk, place: number }} TokenPlace one token of a chunk in context */
@@ -34,6 +34,9 @@
  * @typedef {object} WindowEvents
  * @property {undefined} reset everything may be different
  * @property {string[]} chunks keys of chunks that came, went or changed
+ * @property {Departure[]} left chunks that left the context and are still in the memory
+ * @property {string[]} gone keys of chunks that were deleted, or merged into another one
+ * @property {undefined} unknown chunks of this window are in the memory that this tab has not seen
  * @property {undefined} message the user's message is in the memory
  * @property {string} token text that the reply under way got; empty if it began or ended
  * @property {undefined} tools a tool was called
@@ -44,6 +47,12 @@
  * @property {undefined} pending other messages wait
  * @property {string} notice
  * @property {string} error
+ */
+
+/**
+ * Emitted by Conversation.
+ * @typedef {object} ConversationEvents
+ * @property {undefined} changed other passages are loaded, or a loaded one is different
  */
 
 /**

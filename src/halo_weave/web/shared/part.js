@@ -44,10 +44,10 @@ export class Part extends HTMLElement {
 
   /**
    * Hear an event of the browser.
-   * @template {keyof HTMLElementEventMap} Type
+   * @template {keyof (HTMLElementEventMap & WindowEventMap)} Type
    * @param {EventTarget} target
    * @param {Type} type
-   * @param {(event: HTMLElementEventMap[Type]) => void} run
+   * @param {(event: (HTMLElementEventMap & WindowEventMap)[Type]) => void} run
    */
   listen(target, type, run) {
     target.addEventListener(type, /** @type {EventListener} */ (run), { signal: this.signal });

@@ -13,11 +13,13 @@
  * @property {string} [ending] why the reply ended early
  * @property {unknown} [edited]
  * @property {unknown} [reflection]
+ * @property {string} [source] where another assistant heard it
  */
 
 /**
  * A chunk in context; `pieces` and `brightness` have an entry per token. `returned` is why it returned, and `looked_at`
- * are the words that the message looked at for which it did.
+ * are the words that the message looked at for which it did. `window` is the id of the window that wrote it, empty if
+ * none did.
  * @typedef {object} ChunkRecord
  * @property {Key} key
  * @property {string} position
@@ -27,6 +29,7 @@
  * @property {number} peak
  * @property {boolean} is_pinned
  * @property {boolean} is_foreign
+ * @property {string} window
  * @property {string} returned
  * @property {Span[]} looked_at
  * @property {Marks} [marks]
@@ -58,6 +61,7 @@
  * @property {string} name
  * @property {string} doing
  * @property {number} buried
+ * @property {number} buried_tokens
  * @property {number} tokens
  * @property {number} budget
  * @property {number} usable
@@ -77,7 +81,7 @@
 
 /** @typedef {WindowInfo & { chunks: ChunkRecord[], writing: string[] | null }} WindowState */
 
-/** @typedef {Partial<Pick<WindowInfo, "meter" | "tokens" | "budget" | "next_to_bury" | "next_keys">>} Fullness */
+/** @typedef {Partial<Pick<WindowInfo, "meter" | "tokens" | "budget" | "buried" | "buried_tokens" | "next_to_bury" | "next_keys">>} Fullness */
 
 /**
  * @typedef {{ kind: "message" | "written" | "reply" | "edited", data: { chunks: ChunkRecord[] } }
@@ -86,7 +90,7 @@
  *   | { kind: "status", data: { text: string, read?: number, total?: number, seconds_left?: number } }
  *   | { kind: "tool", data: ToolCall & { chunks: ChunkRecord[] } }
  *   | { kind: "undeleted", data: { keys: Key[], chunks?: ChunkRecord[] } }
- *   | { kind: "buried", data: { chunks: { key: Key }[] } }
+ *   | { kind: "buried", data: { chunks: { key: Key, reason: string }[] } }
  *   | { kind: "deleted", data: { keys: Key[] } }
  *   | { kind: "merged", data: { key: Key, gone: Key, chunk: ChunkRecord | null } }
  *   | { kind: "pinned" | "unpinned", data: { key: Key } }
@@ -189,6 +193,11 @@
 
 /** @typedef {{ key: Key, attention: string | null, place: number | null }} ChunkHeat what a chunk can be coloured by */
 /** @typedef {{ has_reader: boolean, chunks: ChunkHeat[] }} Heat chunks of which nothing is known are missing */
+
+/** @typedef {{ key: Key, time: string, text: string, tokens: number, marks: Marks, reason: string }} PassageRecord `reason` is why it left the context, empty if it did not */
+/** @typedef {{ passages: PassageRecord[], has_earlier: boolean, has_later: boolean }} ConversationPage */
+/** @typedef {{ before?: string, after?: string, around?: string, limit?: string }} ConversationQuery keys of chunks as text; at most one of the first three */
+
 /** @typedef {{ keys: Key[], question: string | null }} Deletion */
 /** @typedef {{ id: number, history: number[] }} TokenDetails */
 
@@ -207,6 +216,7 @@
  * @property {boolean} is_wish
  * @property {boolean} is_living
  * @property {boolean} is_buried
+ * @property {string} window the id of the window that wrote it, empty if none did
  */
 
 /** @typedef {{ version: number, time: string | null, origin: string, command: string, document: string, text: string | null }} NotesRecord */

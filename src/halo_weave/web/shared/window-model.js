@@ -2,7 +2,7 @@
 // the few methods that say what this tab has just done. Views read it and follow its events.
 
 /** @import { WindowEvents } from "./events.js" */
-/** @import { ChunkRecord, Overrides, Role, WindowChange, WindowEvent, WindowInfo, WindowState } from "./records.js" */
+/** @import { ChunkRecord, Key, Overrides, Role, WindowChange, WindowEvent, WindowInfo, WindowState } from "./records.js" */
 import { compareNumbers, keyText } from "./chunk-key.js";
 import { Emitter } from "./emitter.js";
 
@@ -12,6 +12,8 @@ import { Emitter } from "./emitter.js";
  *   id: string, turn: string, role: Role, text: string, brightness: Float32Array, attention?: Uint16Array
  * }} Chunk
  */
+
+/** @typedef {{ chunk: Chunk, reason: string }} Departure a chunk that left the context, and why */
 
 /** @typedef {{ readonly pieces: readonly string[] }} Writing the reply under way */
 
@@ -146,6 +148,7 @@ export class WindowModel extends Emitter {
       case "token":
         this.#writing ??= { pieces: [] };
         this.#writing.pieces.push(data.text);
+        this.#countToken(info);
         this.emit("token", data.text);
         break;
       case "written":
@@ -164,6 +167,7 @@ export class WindowModel extends Emitter {
         if (!data.chunks.length) this.#endWriting(); // stopped before the first word
         this.#writing = null;
         this.#addAll(data.chunks);
+        if (!data.chunks.length) this.emit("token", "");
         this.#status = "finishing";
         this.emit("status");
         break;
@@ -174,16 +178,20 @@ export class WindowModel extends Emitter {
       case "undeleted":
         this.#addAll(data.chunks ?? []);
         this.emit("undeleted", data.keys.map(keyText)); // also those that are in the memory alone
+        if (data.keys.some((key) => !this.#byKey.has(keyText(key)))) this.emit("unknown");
         break;
       case "buried":
-        this.#removeAll(data.chunks.map((one) => keyText(one.key)));
+        this.#bury(data.chunks);
         break;
       case "deleted":
+        this.emit("gone", data.keys.map(keyText));
         this.#removeAll(data.keys.map(keyText));
         break;
       case "merged":
+        this.emit("gone", [keyText(data.gone), keyText(data.key)]);
         this.#removeAll([keyText(data.gone), keyText(data.key)]);
         if (data.chunk) this.#addAll([data.chunk]);
+        else this.emit("unknown");
         break;
       case "pinned":
       case "unpinned":
@@ -196,11 +204,13 @@ export class WindowModel extends Emitter {
         this.#setInfo(data);
         break;
       case "stats": {
-        const { meter, tokens, budget, next_to_bury: nextToBury, next_keys: nextKeys, ...figures } = data;
+        const { meter, tokens, budget, buried, buried_tokens: buriedTokens, next_to_bury: nextToBury, next_keys: nextKeys, ...figures } = data;
         info.stats = { ...info.stats, ...figures };
         if (meter !== undefined) info.meter = meter;
         if (tokens !== undefined) info.tokens = tokens;
         if (budget !== undefined) info.budget = budget;
+        if (buried !== undefined) info.buried = buried;
+        if (buriedTokens !== undefined) info.buried_tokens = buriedTokens;
         if (nextToBury !== undefined) info.next_to_bury = nextToBury;
         if (nextKeys !== undefined) info.next_keys = nextKeys;
         this.emit("meta");
@@ -255,6 +265,29 @@ export class WindowModel extends Emitter {
     for (const key of keys) this.#byKey.delete(key);
     this.#sort();
     this.emit("chunks", keys);
+  }
+
+  /** @param {{ key: Key, reason: string }[]} buried */
+  #bury(buried) {
+    /** @type {Departure[]} */
+    const left = [];
+    for (const { key, reason } of buried) {
+      const chunk = this.#byKey.get(keyText(key));
+      if (chunk) left.push({ chunk, reason });
+    }
+    this.emit("left", left); // before they are gone from here, so that they are always somewhere
+    this.#removeAll(left.map(({ chunk }) => chunk.id));
+    if (left.length < buried.length) this.emit("unknown");
+  }
+
+  /**
+   * A token of the reply counts as soon as it is shown; the server's figures come again when the reply is complete.
+   * @param {WindowInfo} info
+   */
+  #countToken(info) {
+    info.tokens += 1;
+    info.meter = { ...info.meter, current: info.meter.current + 1, free: Math.max(0, info.meter.free - 1) };
+    this.emit("meta");
   }
 
   #endWriting() {

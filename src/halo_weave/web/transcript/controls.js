@@ -1,7 +1,8 @@
 // The buttons of a message and of a chunk.
 
 /** @import { ChunkAction } from "../shared/api.js" */
-/** @import { Chunk } from "../shared/window-model.js" */
+/** @import { Said } from "./conversation.js" */
+import { resurrect } from "../graveyard/returning.js";
 import { app } from "../shared/app.js";
 import { copyText } from "../shared/clipboard.js";
 import { element } from "../shared/element.js";
@@ -9,7 +10,7 @@ import { attempt, say } from "../shared/notices.js";
 import { deleteChunk, isQuestion } from "./deleting.js";
 
 /**
- * @param {Chunk[]} chunks of one turn
+ * @param {Said[]} chunks of one turn
  * @param {boolean} isNewest whether it is the newest reply
  */
 export function messageControls(chunks, isNewest) {
@@ -21,7 +22,7 @@ export function messageControls(chunks, isNewest) {
   };
   const edit = () => app.emit("edit", { turn, role, text: text() });
   bar.append(button("Copy", "Copy this message", copy));
-  if (role === "user") bar.append(button("Edit", "Rewrite this message and send it again", edit));
+  if (role === "user" && !chunks.some((chunk) => chunk.isOut)) bar.append(button("Edit", "Rewrite this message and send it again", edit));
   if (role === "assistant" && isNewest) {
     bar.append(
       button("Edit", "Replace the text of this reply; the model continues from yours", edit),
@@ -33,13 +34,14 @@ export function messageControls(chunks, isNewest) {
   return bar;
 }
 
-/** @param {Chunk} chunk */
-export function chunkControls({ key, is_pinned: isPinned, marks }) {
+/** @param {Said} chunk */
+export function chunkControls({ key, is_pinned: isPinned, marks, isOut }) {
   const bar = element("div", { className: "controls" });
   /** @param {ChunkAction} action */
   const act = (action) => () => attempt(() => app.api.chunk(key, action));
-  bar.append(isPinned ? button("Unpin", "Allow this to be buried again", act("unpin")) : button("Pin", "Never bury this (P)", act("pin")));
-  if (key.chunk > 0 && !marks.tool) bar.append(button("Merge", "Merge with the previous chunk", act("merge")));
+  if (isOut) bar.append(button("Bring back", "Bring this back into context and pin it", () => resurrect(key)));
+  else bar.append(isPinned ? button("Unpin", "Allow this to be buried again", act("unpin")) : button("Pin", "Never bury this (P)", act("pin")));
+  if (key.chunk > 0 && !marks.tool && !isOut) bar.append(button("Merge", "Merge with the previous chunk", act("merge")));
   const what = isQuestion(key) ? "this question and its answer" : "this passage";
   bar.append(button("Delete", `Delete ${what} in all windows; can be undone`, () => deleteChunk(key, { isExchange: false })));
   return bar;

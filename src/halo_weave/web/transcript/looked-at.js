@@ -1,7 +1,7 @@
 // The words of a returned chunk that the message looked at, for which it returned: underlined in both views.
 
 /** @import { Span } from "../shared/records.js" */
-/** @import { Chunk } from "../shared/window-model.js" */
+/** @import { Said } from "./conversation.js" */
 import { element } from "../shared/element.js";
 import { unitsOf } from "../shared/spans.js";
 
@@ -13,13 +13,13 @@ const TITLE = "The message that brought this back looked at this word.";
 
 /**
  * Ranges of the chunk's text in UTF-16 units; none in the result of a tool, which has a look of its own.
- * @param {Chunk} chunk
+ * @param {Said} chunk
  */
 const rangesOf = ({ text, looked_at: spans, marks }) => (marks.tool ? [] : unitsOf(text, spans));
 
 /**
  * What the underlines mean, and the words for those who do not see them; null if nothing is underlined.
- * @param {Chunk[]} chunks of one turn
+ * @param {Said[]} chunks of one turn
  */
 export function lookedAtNote(chunks) {
   const words = chunks.flatMap((chunk) => rangesOf(chunk).map(([start, end]) => chunk.text.slice(start, end)));
@@ -31,7 +31,7 @@ export function lookedAtNote(chunks) {
 /**
  * Underline the words in the tokens of a chunk, each an element with one text.
  * @param {HTMLElement[]} tokens
- * @param {Chunk} chunk
+ * @param {Said} chunk
  */
 export function underlineTokens(tokens, chunk) {
   const ranges = rangesOf(chunk);
@@ -48,7 +48,7 @@ export function underlineTokens(tokens, chunk) {
 /**
  * Underline the words in the chunk's Markdown after it was rendered.
  * @param {Element[]} roots what the Markdown became
- * @param {Chunk} chunk
+ * @param {Said} chunk
  * @param {string} markdown a text that contains the chunk's
  * @param {number} start of the chunk's text in it
  */

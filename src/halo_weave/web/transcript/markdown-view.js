@@ -1,16 +1,16 @@
-// The passages of a turn as Markdown, in place of their bare text. Neighbouring passages are rendered as one text, so
-// that a list, a table or code is whole although it is cut into several; each block stands at the passage where it begins.
+// The passages of a turn as Markdown, in place of their bare text. Neighbouring passages are rendered as one text; each
+// block of it stands at the passage where it begins.
 
 /** @import { Block } from "../shared/records.js" */
 /** @import { Part } from "../shared/part.js" */
-/** @import { Chunk } from "../shared/window-model.js" */
+/** @import { Said } from "./conversation.js" */
 import { app } from "../shared/app.js";
 import { element } from "../shared/element.js";
 import { appendBlocks, lineStarts } from "./blocks.js";
 import { underline } from "./looked-at.js";
+import { grouped } from "./passage-groups.js";
 import { isAnythingRendered, rendered, renderedAlready } from "./rendering.js";
 
-const MOST_TOGETHER = 80_000; // characters; the server shows much longer texts without Markdown
 /** @type {WeakMap<Element, string>} */
 const shownHtml = new WeakMap();
 /** @type {WeakSet<Element>} */
@@ -21,7 +21,7 @@ const underlined = new WeakSet();
 /**
  * Show the passage's Markdown, and that of its neighbours, once the server has rendered it.
  * @param {Element} view
- * @param {Chunk} chunk
+ * @param {Said} chunk
  * @param {Part} owner
  */
 export async function showRendered(view, chunk, owner) {
@@ -41,7 +41,7 @@ export async function showRendered(view, chunk, owner) {
 }
 
 /**
- * Show a new turn's Markdown at once if it was rendered before, so that nothing jumps when a reply ends.
+ * Show a turn's Markdown at once if it was rendered before, so that nothing jumps when a reply ends or a page is loaded.
  * @param {Element} turn
  */
 export function showRenderedAlready(turn) {
@@ -87,23 +87,10 @@ function passagesAround(view) {
   return (turn && groupsOf(turn).find((group) => group.includes(view))) ?? [view];
 }
 
-/**
- * Passages that follow each other without a gap, and with no result of a tool between them.
- * @param {Element} turn
- */
-function groupsOf(turn) {
-  /** @type {Element[][]} */
-  const groups = [];
-  let [next, size] = [-1, 0];
-  for (const view of turn.querySelectorAll(".chunk:not(.tool)")) {
-    const place = Number(view.getAttribute("data-key")?.split(".")[1]);
-    size += textOf(view).length;
-    if (place === next && size <= MOST_TOGETHER) groups[groups.length - 1].push(view);
-    else {
-      groups.push([view]);
-      size = textOf(view).length;
-    }
-    next = place + 1;
-  }
-  return groups;
-}
+/** @param {Element} turn */
+const groupsOf = (turn) =>
+  grouped(turn.querySelectorAll(".chunk:not(.tool)"), (view) => ({
+    turn: "",
+    place: Number(view.getAttribute("data-key")?.split(".")[1]),
+    length: textOf(view).length,
+  }));

@@ -1,52 +1,64 @@
-// The living context, newest below. Two views of the same tokens: read (Markdown) and weave (brightness).
+// The conversation, newest below. The read view shows all of it as Markdown, in context or not; the weave view shows the
+// context alone, as the model sees it, in the colours of its brightness.
 
 /** @import { Moment } from "../shared/events.js" */
 /** @import { Chunk } from "../shared/window-model.js" */
+/** @import { Said } from "./conversation.js" */
 import { app } from "../shared/app.js";
 import { arrange } from "../shared/arrange.js";
 import { keyText } from "../shared/chunk-key.js";
 import { element } from "../shared/element.js";
 import { Part } from "../shared/part.js";
+import { pause } from "../shared/waiting.js";
+import { Conversation } from "./conversation.js";
 import { Gaps } from "./gaps.js";
 import { showRendered } from "./markdown-view.js";
 import { Painter } from "./painter.js";
-import { turnView } from "./turn-view.js";
+import { textsOf } from "./passage-groups.js";
+import { rendered } from "./rendering.js";
+import { chunkViewsOf, groupedByTurn, TurnViews } from "./turn-views.js";
 import { welcome } from "./welcome.js";
 import { WritingView } from "./writing-view.js";
 
-/** @typedef {{ view: HTMLElement, parts: unknown[] }} ShownTurn a view with what it was made from */
 
 const NEAR_BOTTOM = 120;
-
+const SCREENS_AHEAD = 2; // so much more is loaded than is in sight
 const FOUND_MS = 2000;
+const LONGEST_SETTLING_MS = 1000;
+const NEW_CHUNKS = 50; // more than a reply has, but for very long ones
 
 export class Transcript extends Part {
   #list = element("div", { className: "turns", role: "log", "aria-live": "off", "aria-label": "Conversation", tabIndex: 0 });
   #writing = new WritingView();
   #gaps = new Gaps();
+  #conversation = new Conversation();
+  #toNewest = element("button", { className: "to-newest outlined", hidden: true, textContent: "↓ Newest", "aria-label": "Go to the newest message", onclick: () => this.#goToNewest() });
+  #toFirst = element("button", { className: "to-first link", textContent: "Go to the first message", onclick: () => this.#goToFirst() });
+  #windowId = ""; // of the window that is shown
   #painter = new Painter(this, app.heat);
-  /** @type {Map<string, ShownTurn>} */
-  #shown = new Map();
+  /** @type {TurnViews | null} */
+  #views = null;
   /** @type {Set<HTMLElement>} */
   #visible = new Set();
-  /** @type {IntersectionObserver | null} */
-  #sights = null;
-  /** @type {ResizeObserver | null} */
-  #sizes = null;
   #isFollowing = true; // the person is at the end and stays there
   #lastTop = 0;
   /** @type {Moment & { byKey: Map<string, Chunk> } | null} */
   #past = null; // the moment that the timeline shows, or null for now
   #paintIsDue = false;
+  #isSettling = false; // the reply has ended, and its Markdown is on its way
 
   start() {
-    this.replaceChildren(this.#list);
+    this.replaceChildren(this.#list, this.#toNewest);
+    this.#conversation.follow(this.signal); // first, since views read it
+    this.#isSettling = false;
     this.#paintIsDue = false;
-    this.#sights = this.own(new IntersectionObserver((entries) => this.#see(entries), { root: this.#list, rootMargin: "300px" }));
-    this.#sizes = this.own(new ResizeObserver(() => this.#isFollowing && this.#toEnd()));
-    this.follow(app.model, "reset", () => this.#rebuild({ toEnd: true }));
+    const sights = this.own(new IntersectionObserver((entries) => this.#see(entries), { root: this.#list, rootMargin: "300px" }));
+    const sizes = this.own(new ResizeObserver(() => this.#isFollowing && this.#toEnd()));
+    this.#views = new TurnViews(this, { sights, sizes, forgotten: (view) => this.#visible.delete(view) });
+    this.follow(app.model, "reset", () => this.#reset());
+    this.follow(this.#conversation, "changed", () => this.#change());
     this.follow(app.model, "chunks", () => this.#change());
-    this.follow(app.model, "message", () => (this.#isFollowing = true));
+    this.follow(app.model, "message", () => this.#goToNewest());
     this.follow(app.model, "token", (text) => this.#write(text));
     this.follow(app.model, "brightness", () => this.#schedulePaint());
     this.follow(app.heat, "mode", () => {
@@ -57,7 +69,7 @@ export class Transcript extends Part {
     this.follow(app, "jump", (key) => this.#jumpTo(key));
     this.follow(app, "names", () => {
       this.#forgetViews();
-      this.#rebuild({});
+      this.#rebuild();
     });
     this.follow(app, "past", (past) => this.#showPast(past));
     this.listen(this.#list, "scroll", () => this.#scrolled());
@@ -70,40 +82,76 @@ export class Transcript extends Part {
     this.#forgetViews();
   }
 
+  /** What the model sees, or saw. */
   get #chunks() {
     return this.#past ? this.#past.chunks : app.model.chunks;
   }
 
+  /** @returns {readonly Said[]} */
+  get #said() {
+    return app.view === "read" && !this.#past ? this.#conversation.said() : this.#chunks;
+  }
+
   /** @param {string} key */
-  #jumpTo(key) {
+  async #jumpTo(key) {
     if (!this.#viewOf(key)) app.showNow();
+    if (!this.#viewOf(key) && app.view === "weave") app.setView("read"); // it is out of context
+    if (!this.#viewOf(key)) {
+      this.#isFollowing = false;
+      await this.#conversation.openAround(key);
+    }
     const view = this.#viewOf(key);
     if (!view) return;
     this.#isFollowing = false;
+    const card = view.closest("details");
+    if (card) card.open = true;
     view.scrollIntoView({ block: "center", behavior: "instant" }); // views between have no settled height yet
     view.focus({ preventScroll: true });
     view.classList.add("found");
     this.later(FOUND_MS, () => view.classList.remove("found"));
   }
 
-  /** @param {{ toEnd?: boolean }} options */
-  #rebuild({ toEnd = false }) {
-    if (toEnd) this.#isFollowing = true;
+  #reset() {
+    const id = app.model.info?.id ?? "";
+    if (id === this.#windowId) return this.#change();
+    this.#windowId = id;
+    this.#isFollowing = true;
+    return this.#rebuild();
+  }
+
+  async #goToNewest() {
+    this.#isFollowing = true;
+    if (app.view === "read" && this.#conversation.hasLater) await this.#conversation.openNewest();
+    this.#toEnd();
+  }
+
+  async #goToFirst() {
+    this.#isFollowing = false;
+    await this.#conversation.openFirst();
+    this.#list.scrollTop = 0;
+    this.#list.focus();
+  }
+
+  #rebuild() {
     const focused = this.#focusedKey();
-    const turns = groupedByTurn(this.#chunks);
+    const isReading = app.view === "read" && !this.#past;
+    const turns = groupedByTurn(this.#said);
     /** @type {Map<string | null, HTMLElement>} */
-    const gaps = this.#past ? new Map() : this.#gaps.views();
-    const views = this.#turnViews(turns, gaps);
-    if (!turns.length && !app.model.writing) views.unshift(welcome());
+    const gaps = isReading || this.#past ? new Map() : this.#gaps.views();
+    const views = this.#views?.arranged(turns, gaps, { isReading, isPast: this.#past !== null }) ?? [];
+    if (!turns.length && !app.model.writing && (isReading ? this.#conversation.isLoaded : app.model.info)) views.unshift(welcome());
+    if (isReading && this.#conversation.hasEarlier && turns.length) views.unshift(this.#toFirst);
     const last = gaps.get(null);
     if (last) views.push(last);
-    if (!this.#past) views.push(this.#writing);
+    if (!this.#past && !(isReading && this.#conversation.hasLater)) views.push(this.#writing);
     arrange(this.#list, views);
     this.#writing.show(app.model.writing);
     if (focused && !this.#list.contains(document.activeElement)) this.#viewOf(focused)?.focus({ preventScroll: true });
     this.#schedulePaint();
-    if (!this.#past) this.#askForGaps();
+    if (!this.#past && !isReading && app.model.info) this.#askForGaps();
     if (this.#isFollowing) this.#toEnd();
+    this.#showWay();
+    this.#loadMore();
   }
 
   #focusedKey() {
@@ -112,55 +160,8 @@ export class Transcript extends Part {
     return chunk instanceof HTMLElement ? chunk.dataset.key : undefined;
   }
 
-  /**
-   * Turns that are as they were keep their views, so that neither focus nor selection is lost.
-   * @param {Chunk[][]} turns
-   * @param {Map<string | null, HTMLElement>} gaps
-   */
-  #turnViews(turns, gaps) {
-    const newest = turns.findLast(([first]) => first.role === "assistant");
-    const before = this.#shown;
-    this.#shown = new Map();
-    /** @type {HTMLElement[]} */
-    const views = [];
-    for (const chunks of turns) {
-      const isNewest = chunks === newest && !this.#past;
-      const [{ id, turn, role }] = chunks;
-      const parts = [isNewest, ...chunks.flatMap((chunk) => [chunk, chunk.is_pinned, chunk.id !== id && gaps.get(chunk.id)])];
-      const known = before.get(`${turn}.${role}`);
-      const kept = known && areSame(known.parts, parts) ? known.view : null;
-      const view = kept ?? turnView(chunks, { isNewest, gaps });
-      this.#shown.set(`${turn}.${role}`, { view, parts });
-      if (kept) before.delete(`${turn}.${role}`);
-      else this.#watch(view);
-      const gap = gaps.get(id);
-      if (gap) views.push(gap);
-      views.push(view);
-    }
-    this.#drop(before);
-    return views;
-  }
-
-  /** @param {HTMLElement} view */
-  #watch(view) {
-    this.#sizes?.observe(view);
-    for (const one of view.querySelectorAll(".chunk")) this.#sights?.observe(one);
-  }
-
-  /** @param {Map<string, ShownTurn>} shown */
-  #drop(shown) {
-    for (const { view } of shown.values()) {
-      this.#sizes?.unobserve(view);
-      for (const one of chunkViewsOf(view)) {
-        this.#sights?.unobserve(one);
-        this.#visible.delete(one);
-      }
-    }
-  }
-
   #forgetViews() {
-    this.#drop(this.#shown);
-    this.#shown.clear();
+    this.#views?.forget();
     this.#gaps.forgetViews();
   }
 
@@ -170,10 +171,24 @@ export class Transcript extends Part {
   }
 
   #change() {
-    if (this.#past) return;
+    if (this.#past || this.#isSettling) return;
+    if (app.view === "read" && !this.#writing.hidden && !app.model.writing) void this.#settle();
+    else this.#changeNow();
+  }
+
+  #changeNow() {
     const anchor = this.#anchor();
-    this.#rebuild({});
+    this.#rebuild();
     anchor?.();
+  }
+
+  // The reply stays as it was written until its Markdown is here as the server has it, so that nothing jumps.
+  async #settle() {
+    this.#isSettling = true;
+    const texts = textsOf(app.model.chunks.slice(-NEW_CHUNKS));
+    await Promise.race([Promise.all(texts.map(rendered)), pause(LONGEST_SETTLING_MS)]);
+    this.#isSettling = false;
+    if (this.isConnected) this.#changeNow();
   }
 
   // Keeps the text that the person reads in place while something above it comes or goes.
@@ -191,7 +206,7 @@ export class Transcript extends Part {
 
   /** @param {string} text */
   #write(text) {
-    if (this.#past) return;
+    if (this.#past || this.#isSettling) return;
     this.#writing.add(text, app.model.writing);
     if (this.#isFollowing) this.#toEnd();
   }
@@ -200,14 +215,14 @@ export class Transcript extends Part {
   #see(entries) {
     for (const { target, isIntersecting } of entries) {
       if (!(target instanceof HTMLElement)) continue;
-      const chunk = this.#chunkOf(target);
-      if (!chunk || !isIntersecting) {
+      const said = this.#saidOf(target);
+      if (!said || !isIntersecting) {
         this.#visible.delete(target);
         this.#painter.release(target);
         continue;
       }
       this.#visible.add(target);
-      if (app.view === "read") showRendered(target, chunk, this);
+      if (app.view === "read") showRendered(target, said, this);
     }
     this.#schedulePaint();
   }
@@ -216,6 +231,11 @@ export class Transcript extends Part {
   #chunkOf(view) {
     const key = view.dataset.key ?? "";
     return this.#past ? this.#past.byKey.get(key) : app.model.get(key);
+  }
+
+  /** @param {HTMLElement} view */
+  #saidOf(view) {
+    return this.#chunkOf(view) ?? this.#conversation.get(view.dataset.key ?? "");
   }
 
   #schedulePaint() {
@@ -243,26 +263,40 @@ export class Transcript extends Part {
   }
 
   #showView() {
+    const anchor = this.#anchor();
     this.dataset.view = app.view;
+    this.#rebuild();
     if (app.view === "read") {
       for (const view of this.#visible) {
-        const chunk = this.#chunkOf(view);
-        if (chunk) showRendered(view, chunk, this);
+        const said = this.#saidOf(view);
+        if (said) showRendered(view, said, this);
       }
     }
-    this.#writing.show(app.model.writing);
-    this.#schedulePaint();
+    anchor?.();
   }
 
   async #askForGaps() {
-    if (await this.#gaps.refresh()) this.#change();
+    if ((await this.#gaps.refresh()) && app.view === "weave") this.#change();
   }
 
   /** @param {Moment | null} past */
   #showPast(past) {
     this.#past = past && { ...past, byKey: new Map(past.chunks.map((chunk) => [chunk.id, chunk])) };
     this.classList.toggle("past", Boolean(past));
-    this.#rebuild({});
+    this.#rebuild();
+  }
+
+  // Load what is near the edge of what is shown, before the person gets there.
+  #loadMore() {
+    if (app.view !== "read" || this.#past) return;
+    const { scrollTop, scrollHeight, clientHeight } = this.#list;
+    const ahead = SCREENS_AHEAD * clientHeight;
+    if (scrollTop < ahead) void this.#conversation.loadEarlier();
+    else if (scrollHeight - scrollTop - clientHeight < ahead) void this.#conversation.loadLater();
+  }
+
+  #showWay() {
+    this.#toNewest.hidden = this.#isFollowing && !(app.view === "read" && this.#conversation.hasLater);
   }
 
   #toEnd() {
@@ -273,8 +307,10 @@ export class Transcript extends Part {
   #scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.#list;
     const isNear = scrollHeight - scrollTop - clientHeight < NEAR_BOTTOM;
-    if (isNear || scrollTop < this.#lastTop) this.#isFollowing = isNear;
+    if (isNear || scrollTop < this.#lastTop) this.#isFollowing = isNear && !(app.view === "read" && this.#conversation.hasLater);
     this.#lastTop = scrollTop;
+    this.#showWay();
+    this.#loadMore();
   }
 
   /**
@@ -299,30 +335,6 @@ export class Transcript extends Part {
     const token = this.#tokenAt(event);
     if (token) app.emit("token-lock", token);
   }
-}
-
-/**
- * @param {Element} root
- * @param {string} which
- */
-const chunkViewsOf = (root, which = ".chunk") => [...root.querySelectorAll(which)].filter((one) => one instanceof HTMLElement);
-
-/**
- * @param {unknown[]} some
- * @param {unknown[]} others
- */
-const areSame = (some, others) => some.length === others.length && some.every((one, place) => one === others[place]);
-
-/** @param {readonly Chunk[]} chunks */
-function groupedByTurn(chunks) {
-  /** @type {Chunk[][]} */
-  const turns = [];
-  for (const chunk of chunks) {
-    const last = turns[turns.length - 1];
-    if (last && last[0].turn === chunk.turn && last[0].role === chunk.role) last.push(chunk);
-    else turns.push([chunk]);
-  }
-  return turns;
 }
 
 customElements.define("halo-transcript", Transcript);

@@ -17,6 +17,7 @@ from halo_weave.memory.sqlite.schema import (
     step_10_languages,
     step_11_token_keys,
     step_12_keys_of_texts_before,
+    step_13_chunks_of_windows,
     step_14_timeline,
     step_15_window_places,
 )
@@ -37,6 +38,7 @@ MIGRATIONS = (
     step_10_languages.SQL,
     step_11_token_keys.SQL,
     step_12_keys_of_texts_before.SQL,
+    step_13_chunks_of_windows.SQL,
     step_14_timeline.SQL,
     step_15_window_places.SQL,
 )

@@ -37,13 +37,14 @@ def _brightness(settings: "Settings", _: argparse.Namespace, notice: Notice) -> 
 
 
 def add_page(benches: Any, flags: argparse.ArgumentParser) -> None:
-    add_bench(benches, "page", _page, "measure how smoothly the page runs in Chromium", flags)
+    page = add_bench(benches, "page", _page, "measure how smoothly the page runs in Chromium", flags)
+    add_count_flag(page, "--turns", 100_000, "turns of the conversation that is scrolled through", 100, 10_000_000)
 
 
-def _page(settings: "Settings", _: argparse.Namespace, notice: Notice) -> object:
+def _page(settings: "Settings", arguments: argparse.Namespace, notice: Notice) -> object:
     from halo_weave.bench import page
 
-    return page.run(settings, notice)
+    return page.run(settings, notice, turns=arguments.turns)
 
 
 def add_scale(benches: Any, flags: argparse.ArgumentParser) -> None:
