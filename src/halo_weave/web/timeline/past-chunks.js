@@ -33,6 +33,7 @@ function chunkOf({ key, position, time, pieces, peak, is_pinned, has_returned: h
     returned: hasReturned ? "It had been brought back." : "",
     looked_at: [],
     marks,
+    window: "",
     id: keyText(key),
     turn: key.turn,
     role: key.role,

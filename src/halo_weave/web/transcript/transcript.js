@@ -54,7 +54,7 @@ export class Transcript extends Part {
     this.#paintIsDue = false;
     const sights = this.own(new IntersectionObserver((entries) => this.#see(entries), { root: this.#list, rootMargin: "300px" }));
     const sizes = this.own(new ResizeObserver(() => this.#isFollowing && this.#toEnd()));
-    this.#views = new TurnViews(this, { sights, sizes, forgotten: (view) => this.#visible.delete(view) });
+    this.#views = new TurnViews({ sights, sizes, forgotten: (view) => this.#visible.delete(view) });
     this.follow(app.model, "reset", () => this.#reset());
     this.follow(this.#conversation, "changed", () => this.#change());
     this.follow(app.model, "chunks", () => this.#change());

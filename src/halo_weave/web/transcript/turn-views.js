@@ -1,10 +1,8 @@
 // The views of the turns that are shown. A turn that is as it was keeps its view, and a chunk whose text is the same keeps
 // its own, so that neither focus, selection nor place is lost.
 
-/** @import { Part } from "../shared/part.js" */
 /** @import { Said } from "./conversation.js" */
 /** @import { TurnOptions } from "./turn-view.js" */
-import { app } from "../shared/app.js";
 import { cardView, fillCard, groupedByOrigin } from "./card-view.js";
 import { isOwn } from "./conversation.js";
 import { fillTurn, turnView } from "./turn-view.js";
@@ -20,7 +18,6 @@ import { fillTurn, turnView } from "./turn-view.js";
  */
 
 export class TurnViews {
-  #owner;
   #sizes;
   #sights;
   #forgotten;
@@ -29,12 +26,8 @@ export class TurnViews {
   /** @type {Map<string, HTMLElement>} */
   #cards = new Map(); // by the key of their first chunk
 
-  /**
-   * @param {Part} owner
-   * @param {Watchers} watchers
-   */
-  constructor(owner, { sizes, sights, forgotten }) {
-    this.#owner = owner;
+  /** @param {Watchers} watchers */
+  constructor({ sizes, sights, forgotten }) {
     this.#sizes = sizes;
     this.#sights = sights;
     this.#forgotten = forgotten;
