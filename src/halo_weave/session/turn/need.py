@@ -32,7 +32,7 @@ class NeedModel(NamedTuple):
     log_rank: float
 
 
-NEED = NeedModel(about=-7.57, similarity=19.57, words=1.88, likeness=-14.47, needed=-0.45, behind=-0.2, log_rank=-1.0)
+NEED = NeedModel(about=-10.4, similarity=29.9, words=2.04, likeness=-21.5, needed=-0.47, behind=-0.2, log_rank=-0.98)
 
 
 def needs_of(
