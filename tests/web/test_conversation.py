@@ -347,7 +347,6 @@ def test_all_counts_agree_also_while_a_reply_is_written(echo_server: Process, br
         for thing in THINGS[1:]:
             echo_server.call("POST", f"/api/windows/{window}/messages", {"text": sentence_about(thing)})
             expect(tab.turns.filter(has_text=f"You said: {thing}")).to_have_count(1)
-        expect(tab.page.locator(".chunk.out").first).to_be_attached()
         looks = tab.page.evaluate("looks")
     assert len(looks) > 100
     for look in looks:

@@ -76,7 +76,8 @@ class PageFigures(msgspec.Struct, frozen=True):
     `first_paint_s` is the time from requesting the page until the window's tokens are painted. `cold_first_paint_s` is
     the same before the server has opened the window and with an empty browser cache. Frame figures are the browser's
     while a reply streams in, and `input_latency_ms_p95` is the time from a key press to the next painted frame then.
-    Figures of the conversation are of a window with so many turns in the read view, while it is scrolled up.
+    Figures of the conversation are of a window with so many turns in the read view, while it is scrolled up from its
+    end past `conversation_turns_scrolled` of them. Its first paint is of the text, before its Markdown is rendered.
     """
 
     living_tokens: int
@@ -88,6 +89,7 @@ class PageFigures(msgspec.Struct, frozen=True):
     longest_frame_ms: float
     input_latency_ms_p95: float
     conversation_turns: int
+    conversation_cold_first_paint_s: float
     conversation_first_paint_s: float
     conversation_p95_frame_ms: float
     conversation_longest_frame_ms: float
@@ -103,6 +105,7 @@ class _Streaming(msgspec.Struct, frozen=True):
 
 
 class _Scrolling(msgspec.Struct, frozen=True):
+    cold_ms: float
     first_paint_ms: float
     frames: list[float]
     turns: int
@@ -124,6 +127,7 @@ def run(settings: Settings, notify: Progress, living_tokens: int = LIVING_TOKENS
         longest_frame_ms=round(float(frames.max()), 1),
         input_latency_ms_p95=round(float(np.percentile(streaming.latencies, 95)), 1),
         conversation_turns=turns,
+        conversation_cold_first_paint_s=round(scrolling.cold_ms / 1000, 3),
         conversation_first_paint_s=round(scrolling.first_paint_ms / 1000, 3),
         conversation_p95_frame_ms=round(float(np.percentile(scrolled, 95)), 1),
         conversation_longest_frame_ms=round(float(scrolled.max()), 1),
@@ -167,7 +171,7 @@ def _measure_scrolling(browser: "Browser", notify: Progress, turns: int) -> _Scr
             _wait_until_ready(program)
             page = _new_page(browser, "read")
             page.goto(address, wait_until="commit")
-            page.evaluate(_FIRST_PAINT, ".turn .chunk")
+            cold_ms = page.evaluate(_FIRST_PAINT, ".turn .chunk")
             page.reload(wait_until="commit")
             first_paint_ms = page.evaluate(_FIRST_PAINT, ".turn .chunk")
             page.locator(".chunk .rendered").last.wait_for()
@@ -175,7 +179,7 @@ def _measure_scrolling(browser: "Browser", notify: Progress, turns: int) -> _Scr
             frames = page.evaluate(_SCROLLED_FRAMES, [MEASURED_S, _PIXELS_PER_FRAME])
             first = page.locator(".chunk").first.get_attribute("data-key") or ""
             page.context.close()
-    return _Scrolling(first_paint_ms, frames, turns - int(first.partition(".")[0]))
+    return _Scrolling(cold_ms, first_paint_ms, frames, turns - int(first.partition(".")[0]))
 
 
 def _new_page(browser: "Browser", view: str) -> "Page":
