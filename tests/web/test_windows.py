@@ -79,7 +79,7 @@ def test_a_fresh_window_shows_that_it_does_without_recall_and_turns_it_on(server
         expect(recall).to_have_attribute("aria-checked", "true")
         expect(tab.page.locator("halo-window-bar")).to_be_hidden()
         tab.say("Again: where does the gardener Ottoline keep the copper key of the blue tile?")
-        expect(tab.turns.filter(has_text="third blue tile").first).to_be_visible()
+        expect(tab.page.locator(".card").filter(has_text="third blue tile").first).to_be_visible()
         recall.click()
         expect(recall).to_have_attribute("aria-checked", "false")
 
