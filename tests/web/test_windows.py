@@ -154,3 +154,12 @@ def test_nothing_serious_stands_in_the_way_in_a_private_window(server: Process, 
         expect(tab.page.locator(".attached li")).to_have_count(1)
         act(tab, "Norway", "Folder…")
         assert serious(tab.page) == []
+
+
+def test_an_empty_private_window_does_not_promise_to_remember(server: Process, browser: Browser) -> None:
+    with visiting(browser, server.address) as visitor:
+        tab = visitor.open(new_window(server, "promising"))
+        expect(tab.page.locator(".welcome")).to_contain_text("stays in the memory")
+        begin(tab, "+ Private")
+        expect(tab.page.locator(".welcome")).to_contain_text("nothing that is said here is added")
+        expect(tab.page.locator(".welcome")).not_to_contain_text("stays in the memory")

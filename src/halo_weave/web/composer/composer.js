@@ -16,9 +16,10 @@ import { WaitingMessages } from "./waiting-messages.js";
 
 /** @type {Partial<Record<Role, string>>} */
 const EDIT_LABELS = { user: "Send again", assistant: "Replace" };
+const PLACEHOLDER = matchMedia("(max-width: 720px)").matches ? "Message …" : "Message … (Enter to send)";
 
 export class Composer extends Part {
-  #input = element("textarea", { id: "composer-input", rows: 1, placeholder: "Message … (Enter to send)", "aria-label": "Message" });
+  #input = element("textarea", { id: "composer-input", rows: 1, placeholder: PLACEHOLDER, "aria-label": "Message" });
   #send = element("button", { className: "primary", type: "submit", textContent: "Send" });
   #queue = element("button", { className: "outlined", type: "button", textContent: "Queue", title: "Send this when the reply ends (Enter)", hidden: true });
   #status = element("p", { className: "status quiet" });

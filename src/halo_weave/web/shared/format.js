@@ -11,14 +11,29 @@ export const plural = (number, word) => `${count(number)} ${word}${number === 1 
 
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long" });
 const dayOfYear = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "long", year: "numeric" });
+const shortDay = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const monthOfYear = new Intl.DateTimeFormat("en-GB", { month: "short", year: "numeric" });
 const hour = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
 
-/** @param {string} iso */
-export function date(iso, now = new Date()) {
+/**
+ * @param {string} iso
+ * @param {{ ofThisYear: Intl.DateTimeFormat, ofOthers: Intl.DateTimeFormat }} formats
+ * @param {Date} now
+ */
+function dateAs(iso, { ofThisYear, ofOthers }, now) {
   const time = new Date(iso);
   if (time.toDateString() === now.toDateString()) return "Today";
-  return (time.getFullYear() === now.getFullYear() ? day : dayOfYear).format(time);
+  return (time.getFullYear() === now.getFullYear() ? ofThisYear : ofOthers).format(time);
 }
+
+/** @param {string} iso */
+export const date = (iso, now = new Date()) => dateAs(iso, { ofThisYear: day, ofOthers: dayOfYear }, now);
+
+/**
+ * For lists: without the year, or without the day.
+ * @param {string} iso
+ */
+export const shortDate = (iso, now = new Date()) => dateAs(iso, { ofThisYear: shortDay, ofOthers: monthOfYear }, now);
 
 /** @param {string} iso */
 export const timeOfDay = (iso) => hour.format(new Date(iso));

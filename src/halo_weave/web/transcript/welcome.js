@@ -6,6 +6,7 @@ import { element, find } from "../shared/element.js";
 import { Part } from "../shared/part.js";
 
 const IDEA = "Write a message to begin. Everything that is said stays in the memory, word for word, and returns when you need it, in this window or any other.";
+const PRIVATE_IDEA = "Write a message to begin. The model knows what the memory holds, but nothing that is said here is added to it.";
 const TERMS = [
   ["Window", "one conversation. Each has its own context; all of them share one memory."],
   ["Graveyard", "what left this window's context because it was full. Nothing in it is lost, and a message that needs it brings it back."],
@@ -19,6 +20,7 @@ const TO_TELL = [
 const TO_ASK = ["What do you know about me?", "What did we decide, and when?"];
 
 export class Welcome extends Part {
+  #idea = element("p");
   #examples = element("ul", { className: "plain examples" });
   #lead = element("p", { className: "quiet" });
   #bundled = element("p", { className: "quiet" });
@@ -28,7 +30,7 @@ export class Welcome extends Part {
     const choose = element("button", { className: "outlined", textContent: "Choose a model", onclick: () => openDialog("engine") });
     this.replaceChildren(
       element("h2", { textContent: "One conversation that never ends" }),
-      element("p", { textContent: IDEA }),
+      this.#idea,
       this.#lead,
       this.#examples,
       element("dl", { className: "terms" }, ...TERMS.flatMap(([term, meaning]) => [element("dt", { textContent: term }), element("dd", { textContent: meaning })])),
@@ -36,11 +38,13 @@ export class Welcome extends Part {
     );
     this.follow(app.program, ["status", "windows"], () => this.#draw());
     this.follow(app, "window", () => this.#draw());
+    this.follow(app.model, "reset", () => this.#draw());
     this.#draw();
   }
 
   #draw() {
     const { status, windows } = app.program;
+    this.#idea.textContent = app.model.info?.is_private ? PRIVATE_IDEA : IDEA;
     this.#bundled.textContent = status?.engine.is_bundled ? BUNDLED : "";
     const hasPast = (status?.memory.chunks ?? 0) > (status?.memory.deleted ?? 0);
     this.#lead.textContent = hasPast ? "Ask about the past, for example:" : "Tell it something worth remembering, for example:";

@@ -4,7 +4,7 @@
 import { windowApi } from "../shared/api.js";
 import { app } from "../shared/app.js";
 import { element } from "../shared/element.js";
-import { count, date, timeOfDay } from "../shared/format.js";
+import { count, shortDate, timeOfDay } from "../shared/format.js";
 import { attempt } from "../shared/notices.js";
 import { Part } from "../shared/part.js";
 
@@ -197,11 +197,10 @@ const mark = (kind, label) => element("span", { className: `mark ${kind}`, role:
 
 /** @param {string} iso */
 function shortTime(iso) {
-  const day = date(iso);
+  const [day, now] = [shortDate(iso), new Date()];
   if (day === "Today") return timeOfDay(iso);
-  const yesterday = new Date();
-  yesterday.setDate(yesterday.getDate() - 1);
-  return new Date(iso).toDateString() === yesterday.toDateString() ? "yesterday" : day;
+  now.setDate(now.getDate() - 1);
+  return new Date(iso).toDateString() === now.toDateString() ? "yesterday" : day;
 }
 
 customElements.define("halo-window-row", WindowRow);
