@@ -144,18 +144,23 @@ def test_short_flags_set_their_settings(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_flags_of_chat_reach_the_chat(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: list[tuple[Settings, str]] = []
+    given: list[tuple[Settings, str, str]] = []
 
-    def take(settings: Settings, window_name: str) -> int:
-        given.append((settings, window_name))
+    def take(settings: Settings, window_name: str, kind: str) -> int:
+        given.append((settings, window_name, kind))
         return 0
 
     monkeypatch.setattr(chat, "run", take)
     flags = ["--temperature", "0.5", "--seed", "4", "--max-tokens", "9", "--system", "Be brief.", "--db", "a.db"]
     assert cli.main(["chat", *flags]) == 0
     assert cli.main(["chat", "--window", "cats"]) == 0
-    (settings, name), (_, other_name) = given
-    assert (name, other_name) == ("main", "cats")
+    assert cli.main(["chat", "--private"]) == 0
+    settings = given[0][0]
+    assert [(name, kind) for _, name, kind in given] == [
+        ("main", "ordinary"),
+        ("cats", "ordinary"),
+        ("main", "private"),
+    ]
     assert settings.memory.path == "a.db"
     generation = settings.generation
     assert (generation.temperature, generation.seed, generation.max_tokens) == (0.5, 4, 9)

@@ -9,7 +9,8 @@ from support.servers.processes import Process
 
 CALL = """<tool>jq '.topics.cat = "Mia"' notes.json > output</tool>"""
 RESULT = """⚙️【jq '.topics.cat = "Mia"' notes.json > output】→ ✓ .topics.cat = "Mia"\n"""
-QUIET = {"generation.max_tokens": 24, "weave.resurrection": False}
+QUIET = {"generation.max_tokens": 24, "generation.repeat_penalty": 1, "weave.resurrection": False}
+"""Without a penalty for the end of a call repeating its beginning."""
 
 
 def test_a_call_of_the_bundled_model_is_carried_out_and_shown(model_server: Process, browser: Browser) -> None:

@@ -23,8 +23,8 @@ export class Card extends Part {
     this.follow(app, "pin", () => this.#pin());
     this.follow(app.model, "reset", () => this.#unlock());
     this.follow(app, "past", (past) => {
+      if (past || this.#isPast) this.#unlock();
       this.#isPast = past !== null;
-      this.#unlock();
     });
   }
 

@@ -67,7 +67,7 @@ export class Painter {
    * @param {Element} target
    */
   placeOf(view, target) {
-    return this.#painted.get(view)?.spans.indexOf(target) ?? -1;
+    return this.#painted.get(view)?.spans.findIndex((span) => span.contains(target)) ?? -1;
   }
 
   #schedule() {

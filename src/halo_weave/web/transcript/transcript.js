@@ -122,6 +122,7 @@ export class Transcript extends Part {
   async #goToNewest() {
     this.#isFollowing = true;
     if (app.view === "read" && this.#conversation.hasLater) await this.#conversation.openNewest();
+    this.#isFollowing = true; // what was scrolled while the newest messages were loading does not count
     this.#toEnd();
   }
 
