@@ -302,6 +302,7 @@ export class Transcript extends Part {
 
   #toEnd() {
     this.#list.scrollTop = this.#list.scrollHeight;
+    this.#lastTop = this.#list.scrollTop; // the event comes later, and may come when there is more text: nobody scrolled up
   }
 
   // Only a person scrolls up; text that grows leaves the place as it is.
