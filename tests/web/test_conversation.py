@@ -296,16 +296,6 @@ def test_a_link_leads_to_its_message_in_its_window(long_server: Process, browser
         assert href == f"#{WINDOW_ID}/602.0.assistant"
 
 
-def test_a_message_sent_from_far_back_is_shown_at_the_end(long_server: Process, browser: Browser) -> None:
-    with visiting(browser, long_server.address) as visitor:
-        tab = visitor.open(WINDOW_ID)
-        tab.page.evaluate(f"location.hash = '#{WINDOW_ID}/7.0.user'")
-        expect(tab.chunks.filter(has_text="zeppelin")).to_be_in_viewport()
-        tab.say("Is anybody there?")
-        expect(tab.chunks.filter(has_text="Is anybody there?").last).to_be_in_viewport()
-        expect(tab.chunks.filter(has_text="zeppelin")).to_have_count(0)
-
-
 COUNTS = """() => {
   const number = text => Number((text ?? '').replaceAll(',', '').match(/\\d+/)?.[0]);
   const causes = [...document.querySelectorAll('halo-meter .cause:not(.free) b')].map(b => number(b.textContent));
